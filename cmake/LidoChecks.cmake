@@ -1,4 +1,30 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 the lido authors
 #
-# Checks of the source itself, as CTest tests with the label "check": each runs one script/check-* program.
+# Checks of the source itself, as CTest tests with the label "check": each runs one program script/check-*.
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+
+# lido_add_check(NAME PROGRAM ARGS...): 77 means skipped.
+function(lido_add_check name program)
+  add_test(NAME check.${name} COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/script/${program}" ${ARGN})
+  set_tests_properties(check.${name} PROPERTIES LABELS check SKIP_RETURN_CODE 77 TIMEOUT 300)
+endfunction()
+
+lido_add_check(includes check-includes)
+lido_add_check(headers-gcc check-headers gcc g++)
+lido_add_check(headers-clang check-headers clang clang++)
+lido_add_check(warnings-clang check-warnings "${CMAKE_BINARY_DIR}" clang clang++)
+set_tests_properties(check.headers-gcc check.headers-clang check.warnings-clang PROPERTIES PROCESSORS 2)
+
+# The include check must see each kind of violation: upwards, sideways, a public header on an internal one, a public
+# header on the system, and a cycle.
+set(lido_bad "${CMAKE_BINARY_DIR}/check-includes-bad")
+file(WRITE "${lido_bad}/src/README.md" "| 0 | `low` | |\n| 1 | `left` | |\n| 1 | `right` | |\n")
+file(WRITE "${lido_bad}/src/low/a.h" "#include \"left/b.h\"\n")
+file(WRITE "${lido_bad}/src/left/b.h" "#include \"right/c.h\"\n#include \"low/d.h\"\n")
+file(WRITE "${lido_bad}/src/right/c.h" "#include \"e.h\"\n")
+file(WRITE "${lido_bad}/src/right/e.h" "#include \"c.h\"\n")
+file(WRITE "${lido_bad}/src/low/d.h" "#include <unistd.h>\n")
+file(WRITE "${lido_bad}/include/lido/f.h" "#include <unistd.h>\n#include \"low/d.h\"\n")
+lido_add_check(includes-sees check-includes "${lido_bad}")
+set_tests_properties(check.includes-sees PROPERTIES PASS_REGULAR_EXPRESSION "6 files in 3 layers, 5 violations")
