@@ -18,8 +18,11 @@ write_basic_package_version_file(lido-config-version.cmake COMPATIBILITY SameMin
 install(FILES "${CMAKE_BINARY_DIR}/lido-config.cmake" "${CMAKE_BINARY_DIR}/lido-config-version.cmake"
   DESTINATION "${lido_package_dir}")
 
+# The prefix is relative to the .pc file, so that `cmake --install --prefix` and a moved folder keep working.
+set(lido_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+file(RELATIVE_PATH LIDO_PC_PREFIX "/prefix/${lido_pc_dir}" "/prefix")
 foreach(name lido lido-malloc)
   set(LIDO_PC_NAME ${name})
   configure_file(cmake/lido.pc.in ${name}.pc @ONLY)
-  install(FILES "${CMAKE_BINARY_DIR}/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  install(FILES "${CMAKE_BINARY_DIR}/${name}.pc" DESTINATION "${lido_pc_dir}")
 endforeach()
