@@ -23,7 +23,7 @@ endfunction()
 
 # lido_add_test(NAME SOURCES... [LABELS ...] [LINK ...] [ARGS ...] [TIMEOUT seconds] [ENVIRONMENT ...])
 # Builds one test program against the static core (LINK replaces that: lido_malloc_static, lido_shared, ...), gives it
-# src/ as an include folder so that it may test internal functions, and registers it with CTest under NAME.
+# include/ and src/ as include folders so that it may test internal functions, and registers it with CTest under NAME.
 # A test that exits with 77 counts as skipped.
 function(lido_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LINK;ARGS;ENVIRONMENT")
@@ -38,7 +38,7 @@ function(lido_add_test name)
   endif()
   string(REPLACE "." "_" target "test_${name}")
   add_executable(${target} ${arg_SOURCES})
-  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${target} PRIVATE lido_flags ${arg_LINK})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   add_test(NAME ${name} COMMAND ${target} ${arg_ARGS})
