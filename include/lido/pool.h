@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// Pools: blocks of one size, out of memory that lido takes from the system and keeps.
+//
+//   LIDO_LOCAL     one thread at a time uses the pool (hand it over as you would any unlocked structure).
+//                  lido_pool_alloc and lido_pool_free are a few inline instructions: an intrusive free list.
+//   LIDO_CONFINED  as LOCAL, but tied to the thread that made it: a call from any other thread is reported.
+//   LIDO_SHARED    any thread allocates, any thread frees. Each thread keeps a small stock of blocks (a bin), so the
+//                  common call touches nothing that another thread touches.
+//
+// A block may be given back through its pool (lido_pool_free) or, if the pool is not at hand, with lido_free(p)
+// of <lido/heap.h>. Block contents are not cleared, neither on the way out nor on the way in.
+//
+// Errors: a call that cannot succeed returns NULL (or -1) and sets errno; success and every free leave errno alone.
+// Misuse that is seen (foreign block, double free, wrong thread) is reported in one line on stderr, then abort();
+// LIDO_OPTIONS="on_misuse=continue" reports, ignores the call and carries on.
+#ifndef LIDO_POOL_H
+#define LIDO_POOL_H
+
+#include <lido/defs.h>
+#include <stdbool.h>
+
+LIDO_BEGIN_DECLS
+
+typedef struct lido_pool lido_pool;
+
+typedef enum lido_threads {
+    LIDO_LOCAL = 0,
+    LIDO_SHARED = 1,
+    LIDO_CONFINED = 2,
+} lido_threads;
+
+// Which free block goes out next. LIFO is the warmest; FIFO lets a freed block rest as long as possible.
+typedef enum lido_order {
+    LIDO_LIFO = 0,
+    LIDO_FIFO = 1,
+} lido_order;
+
+enum {
+    LIDO_POOL_NAME_MAX = 31,                  // longer names are cut, in bytes without the NUL
+    LIDO_POOL_BLOCK_SIZE_MAX = 16 << 20,      // bytes; larger objects belong to lido_malloc
+    LIDO_POOL_ALIGNMENT_MAX = 2 << 20,        // bytes
+};
+
+typedef struct lido_pool_options {
+    const char *name;      // for reports and statistics; copied; NULL is "pool"
+    size_t block_size;     // bytes, 1 to LIDO_POOL_BLOCK_SIZE_MAX; rounded up to the alignment
+    size_t alignment;      // of every block: 0 (the natural one: the largest power of two that divides block_size,
+                           // 8 to 16) or any power of two to LIDO_POOL_ALIGNMENT_MAX
+    lido_threads threads;
+    lido_order order;
+    size_t capacity;       // most blocks alive at once, exact; 0 is no limit
+    size_t growth;         // least number of blocks to take from the system at a time; 0 lets lido choose
+    size_t prewarm;        // blocks that are made ready (memory committed and touched) before lido_pool_new returns
+} lido_pool_options;
+
+// Counts are in blocks, sizes in bytes. Exact while no other thread is inside a call on this pool; otherwise each
+// figure is one that was true at some moment during the call.
+typedef struct lido_pool_statistics {
+    size_t block_size;       // after rounding
+    size_t alignment;
+    size_t capacity;         // 0: none
+    size_t live;             // blocks that the program holds
+    size_t high_water;       // most blocks alive at once since the pool was made or reset; for SHARED pools without a
+                             // capacity an upper bound that counts what the threads' bins hold as alive
+    size_t held_bytes;       // address space in the pool's slabs
+    size_t committed_bytes;  // the part of it that has been handed out at least once since it was last given back
+    size_t slab_count;
+} lido_pool_statistics;
+
+// Makes a pool. Options are copied; a zeroed field means its default, NULL is not accepted.
+// Threads: any. Fails: NULL; EINVAL for options out of range, ENOMEM. Cost: microseconds; no memory for blocks is
+// taken before the first allocation unless prewarm asks for it.
+LIDO_API LIDO_ATTR_MUST_USE lido_pool *lido_pool_new(const lido_pool_options *options);
+
+// Gives all memory of the pool back. Blocks still alive are reported in one line on stderr and their memory is freed
+// too. NULL is ignored. Requires: no other thread uses the pool or any of its blocks, now or later.
+LIDO_API void lido_pool_destroy(lido_pool *pool);
+
+// The inline halves look at this prefix of a pool: `free` is the stock of a LOCAL pool (NULL in all others, whose
+// calls therefore take the out-of-line way), `slow` is non-zero when a free must take the out-of-line way.
+typedef struct lido__link {
+    struct lido__link *next;
+} LIDO_ATTR_MAY_ALIAS lido__link;
+typedef struct lido__pool_face {
+    lido__link *free;
+    uintptr_t slow;
+} lido__pool_face;
+
+LIDO_API LIDO_ATTR_MUST_USE void *lido__pool_alloc_slow(lido_pool *pool);
+LIDO_API void lido__pool_free_slow(lido_pool *pool, void *block);
+
+// One block, aligned as the pool's options say, contents undefined.
+// Threads: as the pool's kind. Fails: NULL with ENOMEM when the capacity is reached or the system has no memory.
+// Cost: LOCAL 5 instructions; SHARED a call and a pop from the thread's bin; every batch a refill under the pool's lock.
+LIDO_INLINE LIDO_ATTR_MUST_USE void *lido_pool_alloc(lido_pool *pool) {
+    lido__pool_face *face = (lido__pool_face *)(void *)pool;
+    lido__link *block = face->free;
+    if (LIDO_UNLIKELY(block == NULL)) return lido__pool_alloc_slow(pool);
+    face->free = block->next;
+    return block;
+}
+
+// Gives a block back. Requires: `block` came from this pool and is alive; NULL is ignored.
+// Threads: LOCAL and CONFINED as their kind says, SHARED any. Never fails, never changes errno.
+LIDO_INLINE void lido_pool_free(lido_pool *pool, void *block) {
+    lido__pool_face *face = (lido__pool_face *)(void *)pool;
+    if (LIDO_UNLIKELY(face->slow != 0)) {
+        lido__pool_free_slow(pool, block);
+        return;
+    }
+    if (LIDO_UNLIKELY(block == NULL)) return;
+    lido__link *link = (lido__link *)block;
+    link->next = face->free;
+    face->free = link;
+}
+
+// Fills `blocks[0..count)`; all or nothing. Returns 0, or -1 with ENOMEM and nothing taken.
+// Cost: cheaper than `count` calls when the stock is empty.
+LIDO_API LIDO_ATTR_MUST_USE int lido_pool_alloc_bulk(lido_pool *pool, void **blocks, size_t count);
+// Gives back `count` blocks; NULL entries are ignored.
+LIDO_API void lido_pool_free_bulk(lido_pool *pool, void *const *blocks, size_t count);
+
+// All blocks count as free from now on; the memory stays with the pool for the next allocations.
+// Requires: no other thread uses the pool. Cost: proportional to its slabs, not to its blocks.
+LIDO_API void lido_pool_reset(lido_pool *pool);
+
+// As lido_pool_reset, and the memory goes back to the system.
+LIDO_API void lido_pool_free_all(lido_pool *pool);
+
+// Gives free memory back to the system: whole slabs, and inside slabs every OS page that no live block touches.
+// Returns the bytes decommitted. Threads: as the pool's kind; blocks that sit in other threads' bins stay.
+LIDO_API size_t lido_pool_trim(lido_pool *pool);
+
+// Makes the next `count` allocations free of page faults and system calls, as far as memory allows: commits and touches
+// the memory now. Returns 0, or -1 with ENOMEM (what was ready stays ready).
+LIDO_API int lido_pool_prewarm(lido_pool *pool, size_t count);
+
+// True if `p` is the address of a block of this pool, or lies inside one, whether alive or free. Any address is
+// allowed, also NULL and memory that lido never saw. Threads: any. Cost: a table look-up, no lock.
+LIDO_API bool lido_pool_owns(const lido_pool *pool, const void *p);
+
+// The pool in whose memory `p` lies, NULL if there is none (memory of lido_malloc belongs to no pool one can name).
+LIDO_API lido_pool *lido_pool_of(const void *p);
+
+// Calls `visit` for every live block in address order within each slab, until it returns false. The visitor may
+// free the block it was given, and nothing else of this pool. Returns the number of blocks visited.
+// Requires: no other thread uses the pool.
+LIDO_API size_t lido_pool_visit_live(lido_pool *pool, bool (*visit)(void *block, void *context), void *context);
+
+LIDO_API lido_pool_statistics lido_pool_stats(lido_pool *pool);
+LIDO_API size_t lido_pool_block_size(const lido_pool *pool);
+LIDO_API const char *lido_pool_name(const lido_pool *pool);
+
+// LIDO_POOL_DEFINE(conn_pool, struct conn) defines the type `conn_pool` and the inline functions
+//   conn_pool conn_pool_new(lido_pool_options)   block_size and alignment are filled in; .pool is NULL on failure
+//   struct conn *conn_pool_alloc(conn_pool)      void conn_pool_free(conn_pool, struct conn *)
+//   void conn_pool_destroy(conn_pool)
+#define LIDO_POOL_DEFINE(NAME, TYPE)                                                        \
+    typedef struct NAME {                                                                   \
+        lido_pool *pool;                                                                    \
+    } NAME;                                                                                 \
+    static inline NAME NAME##_new(lido_pool_options options) {                              \
+        options.block_size = sizeof(TYPE);                                                  \
+        if (options.alignment < __alignof__(TYPE)) options.alignment = __alignof__(TYPE);   \
+        if (options.name == NULL) options.name = #NAME;                                     \
+        NAME typed = {lido_pool_new(&options)};                                             \
+        return typed;                                                                       \
+    }                                                                                       \
+    static inline TYPE *NAME##_alloc(NAME typed) {                                          \
+        return (TYPE *)lido_pool_alloc(typed.pool);                                         \
+    }                                                                                       \
+    static inline void NAME##_free(NAME typed, TYPE *object) {                              \
+        lido_pool_free(typed.pool, object);                                                 \
+    }                                                                                       \
+    static inline void NAME##_destroy(NAME typed) {                                         \
+        lido_pool_destroy(typed.pool);                                                      \
+    }                                                                                       \
+    struct lido__semicolon_##NAME
+
+LIDO_END_DECLS
+
+#endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// Heaps of their own: a local pool for each size class in use, made when first needed, and lists of what is larger.
+// Destroying a heap gives whole slabs, runs and mappings back without looking at blocks.
+#include "heap/heap.h"
+
+#include "os/report.h"
+#include "slab/mapping.h"
+#include "slab/slab_list.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+struct lido_heap {
+    lido__lock lock;                          // used if shared
+    bool shared;                              // [const]
+    char name[LIDO_POOL_NAME_MAX + 1];        // [const]
+    lido_pool *pools[LIDO__CLASS_COUNT];      // [lock:heap] NULL until used
+    lido__lock large_lock;
+    lido__slab *large;                        // [lock:large]
+    lido_heap *next, *previous;               // [lock:heaps]
+};
+
+// All heaps, for fork: it takes their locks before any other.
+static lido__lock heaps_lock;
+static lido_heap *all_heaps;    // [lock:heaps]
+
+LIDO_INLINE void lock_if_shared(lido_heap *heap) {
+    if (heap->shared) lido__lock_acquire(&heap->lock, LIDO__RANK_HEAP);
+}
+LIDO_INLINE void unlock_if_shared(lido_heap *heap) {
+    if (heap->shared) lido__lock_release(&heap->lock, LIDO__RANK_HEAP);
+}
+
+static void each_lock(void (*call)(lido__lock *)) {
+    call(&heaps_lock);
+    for (lido_heap *heap = all_heaps; heap != NULL; heap = heap->next) call(&heap->lock);
+    for (lido_heap *heap = all_heaps; heap != NULL; heap = heap->next) call(&heap->large_lock);
+}
+static void before_fork(void) { each_lock(lido__lock_acquire_unranked); }
+static void after_fork_in_parent(void) { each_lock(lido__lock_release_unranked); }
+static void after_fork_in_child(void) { each_lock(lido__lock_reset); }
+
+// Handlers that are registered later run earlier: these before the ones of the pools, which lie below.
+static void watch_forks(void) {
+    static atomic_flag watching = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&watching)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+static void list_heap(lido_heap *heap) {
+    lido__lock_acquire(&heaps_lock, LIDO__RANK_HEAPS);
+    heap->next = all_heaps;
+    if (all_heaps != NULL) all_heaps->previous = heap;
+    all_heaps = heap;
+    lido__lock_release(&heaps_lock, LIDO__RANK_HEAPS);
+}
+
+static void unlist_heap(lido_heap *heap) {
+    lido__lock_acquire(&heaps_lock, LIDO__RANK_HEAPS);
+    if (heap->previous != NULL) {
+        heap->previous->next = heap->next;
+    } else {
+        all_heaps = heap->next;
+    }
+    if (heap->next != NULL) heap->next->previous = heap->previous;
+    lido__lock_release(&heaps_lock, LIDO__RANK_HEAPS);
+}
+
+lido_heap *lido_heap_new(const lido_heap_options *options) {
+    static const lido_heap_options defaults = {.name = "heap", .threads = LIDO_LOCAL};
+    if (options == NULL) options = &defaults;
+    watch_forks();
+    if (options->threads != LIDO_LOCAL && options->threads != LIDO_SHARED) {
+        errno = EINVAL;
+        return NULL;
+    }
+    lido_heap *heap = lido_calloc(1, sizeof *heap);
+    if (heap == NULL) return NULL;
+    heap->shared = options->threads == LIDO_SHARED;
+    strncpy(heap->name, options->name != NULL ? options->name : defaults.name, LIDO_POOL_NAME_MAX);
+    list_heap(heap);
+    return heap;
+}
+
+void lido_heap_destroy(lido_heap *heap) {
+    if (heap == NULL) return;
+    unlist_heap(heap);
+    for (unsigned i = 0; i < LIDO__CLASS_COUNT; i++) {
+        if (heap->pools[i] == NULL) continue;
+        lido__pool_fini(heap->pools[i]);
+        lido__pool_structure_free(heap->pools[i]);
+    }
+    while (heap->large != NULL) {
+        lido__slab *run = heap->large;
+        lido__slab_unlink(&heap->large, run);
+        lido__run_free(run);
+    }
+    lido__mappings_free_of(heap);
+    lido_free(heap);
+}
+
+static lido_pool *pool_for(lido_heap *heap, size_t size) {
+    unsigned size_class = lido__class_of(size);
+    if (LIDO_LIKELY(heap->pools[size_class] != NULL)) return heap->pools[size_class];
+    lido_pool *pool = lido__pool_structure_new();
+    if (pool == NULL) return NULL;
+    lido_pool_options options = {.name = heap->name, .block_size = lido__class_bytes(size_class), .threads = LIDO_LOCAL};
+    lido__pool_init(pool, &options, LIDO__ENTRY_SLOW);
+    pool->anonymous = true;
+    pool->heap = heap;
+    heap->pools[size_class] = pool;
+    return pool;
+}
+
+static void *small_alloc(lido_heap *heap, size_t size) {
+    lock_if_shared(heap);
+    lido_pool *pool = pool_for(heap, size);
+    void *block = pool != NULL ? lido_pool_alloc(pool) : NULL;
+    unlock_if_shared(heap);
+    if (block == NULL) errno = ENOMEM;
+    return block;
+}
+
+void *lido_heap_alloc(lido_heap *heap, size_t size) {
+    if (size <= LIDO__SMALL_MAX) return small_alloc(heap, size != 0 ? size : 1);
+    bool zero;
+    return lido__large_alloc(size, 1, heap, &zero);
+}
+
+void *lido_heap_alloc_aligned(lido_heap *heap, size_t alignment, size_t size) {
+    if (!lido__is_power_of_two(alignment)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (size == 0) size = 1;
+    if (alignment <= 16) return lido_heap_alloc(heap, size);
+    if (size <= LIDO__SMALL_MAX && alignment <= LIDO__SMALL_MAX && lido__round_up(size, alignment) <= LIDO__SMALL_MAX) {
+        return small_alloc(heap, lido__aligned_class_bytes(size, alignment));
+    }
+    bool zero;
+    return lido__large_alloc(size, alignment, heap, &zero);
+}
+
+void *lido_heap_realloc(lido_heap *heap, void *p, size_t size) {
+    if (p == NULL) return lido_heap_alloc(heap, size);
+    if (size == 0) {
+        lido_free(p);
+        return NULL;
+    }
+    size_t old_bytes = lido_usable_size(p);
+    if (size <= old_bytes && size >= old_bytes / 2) return p;
+    void *moved = lido_heap_alloc(heap, size);
+    if (moved == NULL) return NULL;
+    memcpy(moved, p, lido__min(old_bytes, size));
+    lido_free(p);
+    return moved;
+}
+
+void lido_heap_free(lido_heap *heap, void *p) {
+    (void)heap;    // the block knows its heap
+    lido_free(p);
+}
+
+void lido__heap_free_small(lido_pool *pool, void *p) {
+    lock_if_shared(pool->heap);
+    lido__pool_free_slow(pool, p);
+    unlock_if_shared(pool->heap);
+}
+
+void lido__heap_list_large(lido_heap *heap, lido__slab *run) {
+    lido__lock_acquire(&heap->large_lock, LIDO__RANK_HEAP_LARGE);
+    lido__slab_push(&heap->large, run);
+    lido__lock_release(&heap->large_lock, LIDO__RANK_HEAP_LARGE);
+}
+
+void lido__heap_unlist_large(lido_heap *heap, lido__slab *run) {
+    lido__lock_acquire(&heap->large_lock, LIDO__RANK_HEAP_LARGE);
+    lido__slab_unlink(&heap->large, run);
+    lido__lock_release(&heap->large_lock, LIDO__RANK_HEAP_LARGE);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// lido_malloc and its family: which way a request goes, and the slow halves. See heap.h.
+#include "heap/heap.h"
+
+#include "os/os.h"
+#include "os/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+lido__foreign lido__foreign_malloc;
+
+static lido_pool classes[LIDO__CLASS_COUNT];
+static _Atomic uint32_t classes_made;    // 0 no, 1 being made, 2 yes
+
+static LIDO__COLD void make_classes(void) {
+    for (;;) {
+        uint32_t state = LIDO__ATOMIC_LOAD(&classes_made, acquire);    // pairs with the release below
+        if (state == 2) return;
+        if (state == 0 && LIDO__ATOMIC_CAS(&classes_made, &state, 1u, acquire)) break;
+    }
+    lido__start();
+    for (unsigned i = 0; i < LIDO__CLASS_COUNT; i++) {
+        lido_pool_options options = {.name = "malloc", .block_size = lido__class_bytes(i), .threads = LIDO_SHARED};
+        lido__pool_init(&classes[i], &options, lido__class_entry(i));
+        classes[i].anonymous = true;
+    }
+    LIDO__ATOMIC_STORE(&classes_made, 2u, release);
+}
+
+LIDO_INLINE lido_pool *class_pool(size_t size) {
+    if (LIDO_UNLIKELY(LIDO__ATOMIC_LOAD(&classes_made, acquire) != 2)) make_classes();    // pairs with its release
+    return &classes[lido__class_of(size)];
+}
+
+static void *out_of_memory(void) {
+    errno = ENOMEM;
+    return NULL;
+}
+
+// --- malloc, calloc, aligned ----------------------------------------------------------------------------------------
+
+// Requires: 1 <= size <= LIDO__SMALL_MAX.
+static void *small_alloc(size_t size) {
+    lido_pool *pool = class_pool(size);
+    void *block = lido__bin_pop(lido__bin_at(lido__self, pool->entry));
+    if (LIDO_LIKELY(block != NULL)) return block;
+    block = lido__bin_alloc_slow(pool);
+    return LIDO_LIKELY(block != NULL) ? block : out_of_memory();
+}
+
+void *lido__malloc_slow(size_t size) {
+    if (LIDO_LIKELY(size <= LIDO__SMALL_MAX)) return small_alloc(size != 0 ? size : 1);
+    bool zero;
+    return lido__large_alloc(size, 1, NULL, &zero);
+}
+
+void *lido_malloc(size_t size) { return lido__malloc(size); }
+
+void *lido_calloc(size_t count, size_t size) {
+    size_t bytes;
+    if (LIDO_UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) return out_of_memory();
+    if (LIDO_LIKELY(bytes <= LIDO__SMALL_MAX)) {
+        void *block = lido__malloc(bytes);
+        return LIDO_LIKELY(block != NULL) ? memset(block, 0, bytes) : NULL;
+    }
+    bool zero;
+    void *block = lido__large_alloc(bytes, 1, NULL, &zero);
+    return block != NULL && !zero ? memset(block, 0, bytes) : block;
+}
+
+void *lido_aligned_alloc(size_t alignment, size_t size) {
+    if (!lido__is_power_of_two(alignment)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (alignment <= 16) return lido__malloc(size);
+    if (size == 0) size = 1;
+    if (size <= LIDO__SMALL_MAX && alignment <= LIDO__SMALL_MAX && lido__round_up(size, alignment) <= LIDO__SMALL_MAX) {
+        return small_alloc(lido__aligned_class_bytes(size, alignment));
+    }
+    bool zero;
+    return lido__large_alloc(size, alignment, NULL, &zero);
+}
+
+int lido_posix_memalign(void **out, size_t alignment, size_t size) {
+    if (!lido__is_power_of_two(alignment) || alignment < sizeof(void *)) return EINVAL;
+    int saved = errno;
+    void *block = lido_aligned_alloc(alignment, size);
+    errno = saved;
+    if (block == NULL) return ENOMEM;
+    *out = block;
+    return 0;
+}
+
+// --- free -----------------------------------------------------------------------------------------------------------
+
+bool lido__foreign_block(const char *call, const void *p, bool *loader) {
+    static const char *const what[] = {
+        [LIDO__PLACE_UNMAPPED] = "not mapped; never allocated, or freed already",
+        [LIDO__PLACE_STACK] = "on the stack",
+        [LIDO__PLACE_BREAK_HEAP] = "in the heap of the C library",
+        [LIDO__PLACE_LOADER] = "memory of the dynamic loader",
+        [LIDO__PLACE_FILE] = "static data of ",
+        [LIDO__PLACE_ANONYMOUS] = "not the start of a block of lido; memory of somebody else, inside a large block, or freed already",
+    };
+    char name[128];
+    lido__os_place place = lido__os_describe(p, name, sizeof name);
+    *loader = place == LIDO__PLACE_LOADER;
+    if (*loader || (place == LIDO__PLACE_BREAK_HEAP && lido__foreign_malloc.free != NULL)) return true;
+    lido__misuse("%s(%p): %s%s", call, p, what[place], place == LIDO__PLACE_FILE ? name : "");
+    return false;
+}
+
+static LIDO__COLD void free_unknown(void *p) {
+    if (p == NULL || lido__huge_free(p)) return;
+    bool loader;
+    if (lido__foreign_block("free", p, &loader) && !loader) lido__foreign_malloc.free(p);
+}
+
+static void free_slow_pool(void *p) {
+    lido__slab *slab = lido__slab_of(p);
+    if (slab->kind != LIDO__RUN_SLAB || slab->set == NULL) {
+        lido__misuse("free(%p): freed already, and its slab is gone", p);
+        return;
+    }
+    lido_pool *pool = lido__pool_of_set(slab->set);
+    if (pool->heap != NULL) {
+        lido__heap_free_small(pool, p);
+    } else {
+        lido__pool_free_slow(pool, p);
+    }
+}
+
+void lido__free_slow(void *p, unsigned entry) {
+    int saved = errno;
+    switch (entry) {
+        case LIDO__ENTRY_NONE: free_unknown(p); break;
+        case LIDO__ENTRY_LARGE: lido__large_free(p); break;
+        case LIDO__ENTRY_SLOW: free_slow_pool(p); break;
+        case LIDO__ENTRY_META: lido__misuse("free(%p): memory that lido uses for itself", p); break;
+        default: lido__bin_free_slow(lido__pool_at_entry(entry), p); break;
+    }
+    errno = saved;
+}
+
+void lido_free(void *p) { lido__free(p); }
+void lido_free_sized(void *p, size_t size) {
+    (void)size;
+    lido__free(p);
+}
+void lido_free_aligned_sized(void *p, size_t alignment, size_t size) {
+    (void)alignment;
+    (void)size;
+    lido__free(p);
+}
+
+// --- size and realloc -----------------------------------------------------------------------------------------------
+
+// Usable bytes of a block of lido, 0 if p is not one.
+static size_t usable(const void *p, unsigned entry) {
+    if (entry >= LIDO__ENTRY_FIRST_BIN) return lido__pool_at_entry(entry)->slabs.block_bytes;
+    if (entry == LIDO__ENTRY_LARGE) return lido__large_usable(p);
+    if (entry == LIDO__ENTRY_SLOW) {
+        const lido__slab *slab = lido__slab_of(p);
+        return slab->set != NULL ? slab->set->block_bytes : 0;
+    }
+    return entry == LIDO__ENTRY_NONE ? lido__huge_usable(p) : 0;
+}
+
+size_t lido_usable_size(const void *p) {
+    if (p == NULL) return 0;
+    size_t bytes = usable(p, lido__window_entry(p));
+    if (LIDO_LIKELY(bytes != 0)) return bytes;
+    bool loader;
+    if (!lido__foreign_block("malloc_usable_size", p, &loader) || loader) return 0;
+    return lido__foreign_malloc.usable_size(p);
+}
+
+size_t lido_good_size(size_t size) {
+    if (size > PTRDIFF_MAX) return 0;
+    if (size <= LIDO__SMALL_MAX) return lido__class_bytes(lido__class_of(size != 0 ? size : 1));
+    return lido__round_up(size, size <= LIDO__LARGE_MAX ? LIDO__SLICE_BYTES : lido__os_page_bytes());
+}
+
+static LIDO__COLD void *realloc_foreign(void *p, size_t size) {
+    bool loader;
+    if (!lido__foreign_block("realloc", p, &loader)) return NULL;
+    if (!loader) return lido__foreign_malloc.realloc(p, size);
+    lido__misuse("realloc(%p): memory of the dynamic loader, whose size nobody knows", p);
+    return NULL;
+}
+
+static void *move(void *p, size_t old_bytes, size_t size) {
+    void *moved = lido__malloc(size);
+    if (moved == NULL) return NULL;
+    memcpy(moved, p, lido__min(old_bytes, size));
+    lido__free(p);
+    return moved;
+}
+
+void *lido_realloc(void *p, size_t size) {
+    if (p == NULL) return lido__malloc(size);
+    if (size == 0) {
+        lido__free(p);
+        return NULL;
+    }
+    if (LIDO_UNLIKELY(size > PTRDIFF_MAX)) return out_of_memory();
+    unsigned entry = lido__window_entry(p);
+    size_t old_bytes = usable(p, entry);
+    if (LIDO_UNLIKELY(old_bytes == 0)) return realloc_foreign(p, size);
+    if (entry == LIDO__ENTRY_LARGE || entry == LIDO__ENTRY_NONE) {
+        void *resized = entry == LIDO__ENTRY_LARGE ? lido__large_resize(p, size) : lido__huge_resize(p, size);
+        if (resized != NULL) return resized;
+    } else if (size <= old_bytes && size >= old_bytes / 2) {
+        return p;    // not worth a move
+    }
+    return move(p, old_bytes, size);
+}
+
+void *lido_reallocarray(void *p, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) return out_of_memory();
+    return lido_realloc(p, bytes);
+}
+
+size_t lido_trim(size_t keep_bytes) { return lido__reclaim(keep_bytes); }

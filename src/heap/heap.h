@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// Memory of any size, from inside. Which of three ways serves a request depends on its size alone:
+//
+//      1 .. 32 KiB             small: a block of a size class (size_class.h)
+//      .. 8 MiB                large: a run of slices in a segment, 64 KiB granular
+//      above, or refused       huge: a mapping of its own (slab/mapping.h), page granular
+// except that a large object which realloc makes grow becomes a mapping from 256 KiB on: the system moves mappings by
+// their page tables, so that each further growth copies nothing.
+//
+// The two inline functions are the whole fast path of malloc and free; heap.c exports them as lido_malloc and lido_free,
+// src/malloc under the standard names.
+#ifndef LIDO_HEAP_HEAP_H
+#define LIDO_HEAP_HEAP_H
+
+#include "heap/size_class.h"
+#include "pool/thread.h"
+
+#include <lido/heap.h>
+
+LIDO__NOINLINE LIDO__HIDDEN void *lido__malloc_slow(size_t size);
+LIDO__NOINLINE LIDO__HIDDEN void lido__free_slow(void *p, unsigned entry);
+
+LIDO_INLINE void *lido__malloc(size_t size) {
+    if (LIDO_LIKELY(size <= LIDO__TINY_MAX)) {
+        void *block = lido__bin_pop(lido__bin_at(lido__self, lido__tiny_entry(size)));
+        if (LIDO_LIKELY(block != NULL)) return block;
+    }
+    return lido__malloc_slow(size);
+}
+
+LIDO_INLINE void lido__free(void *p) {
+    unsigned entry = lido__window_entry(p);
+    if (LIDO_UNLIKELY(!lido__bin_push(lido__bin_at(lido__self, entry), p))) lido__free_slow(p, entry);
+}
+
+// What to do with blocks that the C library's own malloc gave out before ours was in place, or behind its back. NULL in the
+// plain library, where such a block is a mistake; set by src/malloc.
+typedef struct lido__foreign {
+    void (*free)(void *p);
+    void *(*realloc)(void *p, size_t size);
+    size_t (*usable_size)(const void *p);
+} lido__foreign;
+extern LIDO__HIDDEN lido__foreign lido__foreign_malloc;
+// True if p is the C library's and the hooks are there, or the loader's; reports it otherwise.
+LIDO__HIDDEN bool lido__foreign_block(const char *call, const void *p, bool *loader);
+
+// Large and huge objects (large.c). `heap` is NULL for the process's own.
+LIDO__HIDDEN void *lido__large_alloc(size_t size, size_t alignment, lido_heap *heap, bool *zero);
+LIDO__HIDDEN void lido__large_free(void *p);
+LIDO__HIDDEN size_t lido__large_usable(const void *p);    // 0: p is not the start of a large object
+LIDO__HIDDEN bool lido__huge_free(void *p);               // false: p is not the start of a huge object
+LIDO__HIDDEN size_t lido__huge_usable(const void *p);     // 0: likewise
+// In place, or by moving page tables; NULL: allocate, copy, free.
+LIDO__HIDDEN void *lido__large_resize(void *p, size_t size);
+LIDO__HIDDEN void *lido__huge_resize(void *p, size_t size);
+
+// First-class heaps (first_class.c).
+LIDO__HIDDEN void lido__heap_free_small(lido_pool *pool, void *p);
+LIDO__HIDDEN void lido__heap_list_large(lido_heap *heap, lido__slab *run);
+LIDO__HIDDEN void lido__heap_unlist_large(lido_heap *heap, lido__slab *run);
+
+#endif

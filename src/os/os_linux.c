@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// os.h for Linux: reserve, commit, purge, remap, and small questions. What describes addresses is in os_linux_maps.c.
+//
+// Reserved memory is PROT_NONE: it counts neither against RLIMIT_DATA nor against the commit limit of a system with
+// overcommit off. Commit is mprotect; decommit maps fresh PROT_NONE pages over the place, which takes the charge back
+// (madvise alone would not).
+#include "os/os.h"
+
+#include "base/atomics.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+// Fault injection. calls_made counts only while fail_first is non-zero. relaxed throughout: tests are one thread.
+static _Atomic uint32_t fail_first, fail_count, calls_made;
+
+uint32_t lido__os_fail_from(uint32_t first, uint32_t count) {
+    uint32_t made = LIDO__ATOMIC_EXCHANGE(&calls_made, 0u, relaxed);
+    LIDO__ATOMIC_STORE(&fail_count, count, relaxed);
+    LIDO__ATOMIC_STORE(&fail_first, count == 0 ? 0 : first, relaxed);
+    return made;
+}
+
+static bool injected_failure(void) {
+    uint32_t first = LIDO__ATOMIC_LOAD(&fail_first, relaxed);
+    if (LIDO_LIKELY(first == 0)) return false;
+    uint32_t call = LIDO__ATOMIC_ADD(&calls_made, 1u, relaxed) + 1;
+    return call >= first && call - first < LIDO__ATOMIC_LOAD(&fail_count, relaxed);
+}
+
+size_t lido__os_page_bytes(void) {
+    static _Atomic size_t page;    // relaxed: every writer writes the same value
+    size_t bytes = LIDO__ATOMIC_LOAD(&page, relaxed);
+    if (LIDO_LIKELY(bytes != 0)) return bytes;
+    bytes = (size_t)sysconf(_SC_PAGESIZE);
+    LIDO__ATOMIC_STORE(&page, bytes, relaxed);
+    return bytes;
+}
+
+size_t lido__os_memory_bytes(void) {
+    struct sysinfo info;
+    if (sysinfo(&info) != 0) return 0;
+    return (size_t)info.totalram * info.mem_unit;
+}
+
+size_t lido__os_address_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+    return (size_t)limit.rlim_cur;
+}
+
+uint32_t lido__os_random(void) {
+    // 16 bytes from the kernel at every exec; the loader's stack protector uses the first 8, take the others.
+    const unsigned char *bytes = (const unsigned char *)(uintptr_t)getauxval(AT_RANDOM);
+    uint32_t mixed = (uint32_t)getpid() * 0x9E3779B9u;
+    if (bytes != NULL) {
+        for (int i = 8; i < 16; i++) mixed = (mixed ^ bytes[i]) * 0x01000193u;
+    }
+    return mixed;
+}
+
+lido__os_result lido__os_reserve_at(void *place, size_t bytes) {
+    if (injected_failure()) return LIDO__OS_REFUSED;
+    int saved = errno;
+    void *got = mmap(place, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    lido__os_result result = LIDO__OS_OK;
+    if (got == MAP_FAILED) {
+        result = errno == ENOMEM ? LIDO__OS_REFUSED : LIDO__OS_TAKEN;
+    } else if (got != place) {    // kernels before 4.17, and interceptors, take the address for a hint
+        munmap(got, bytes);
+        result = LIDO__OS_TAKEN;
+    }
+    errno = saved;
+    return result;
+}
+
+void *lido__os_reserve(size_t bytes, size_t alignment) {
+    if (injected_failure()) return NULL;
+    int saved = errno;
+    size_t room = bytes + alignment - lido__os_page_bytes();
+    char *got = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (got == MAP_FAILED) {
+        errno = saved;
+        return NULL;
+    }
+    char *start = (char *)lido__round_up((uintptr_t)got, alignment);
+    if (start > got) munmap(got, (size_t)(start - got));
+    size_t behind = (size_t)(got + room - (start + bytes));
+    if (behind > 0) munmap(start + bytes, behind);
+    errno = saved;
+    return start;
+}
+
+bool lido__os_commit(void *start, size_t bytes) {
+    if (injected_failure()) return false;
+    int saved = errno;
+    bool done = mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
+    errno = saved;
+    return done;
+}
+
+bool lido__os_purge(void *start, size_t bytes) {
+    if (injected_failure()) return false;
+    int saved = errno;
+    bool done = madvise(start, bytes, MADV_DONTNEED) == 0;
+    errno = saved;
+    return done;
+}
+
+bool lido__os_decommit(void *start, size_t bytes) {
+    if (injected_failure()) return false;
+    int saved = errno;
+    bool done = mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == start;
+    errno = saved;
+    return done;
+}
+
+void lido__os_release(void *start, size_t bytes) {
+    int saved = errno;
+    // munmap can fail when splitting a mapping would exceed the system's limit on their number: then the pages at
+    // least are dropped, and the address space is lost to us.
+    if (munmap(start, bytes) != 0) madvise(start, bytes, MADV_DONTNEED);
+    errno = saved;
+}
+
+void *lido__os_map(size_t bytes) {
+    if (injected_failure()) return NULL;
+    int saved = errno;
+    void *got = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    errno = saved;
+    return got == MAP_FAILED ? NULL : got;
+}
+
+void *lido__os_remap(void *start, size_t old_bytes, size_t new_bytes) {
+    if (injected_failure()) return NULL;
+    int saved = errno;
+    void *got = mremap(start, old_bytes, new_bytes, MREMAP_MAYMOVE);
+    errno = saved;
+    return got == MAP_FAILED ? NULL : got;
+}
+
+bool lido__os_populate(void *start, size_t bytes) {
+    if (injected_failure()) return false;
+    int saved = errno;
+    bool done = madvise(start, bytes, MADV_POPULATE_WRITE) == 0;    // Linux 5.14; EINVAL before
+    errno = saved;
+    return done;
+}
+
+void lido__os_advise_huge(void *start, size_t bytes) {
+    int saved = errno;
+    madvise(start, bytes, MADV_HUGEPAGE);
+    errno = saved;
+}
+
+uint32_t lido__os_clock_ms(void) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) != 0) return 0;
+    return (uint32_t)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+}
+
+unsigned lido__os_cpu(void) {
+    int cpu = sched_getcpu();
+    return cpu < 0 ? 0 : (unsigned)cpu;
+}
+
+unsigned lido__os_node(void) {
+    unsigned cpu, node;
+    int saved = errno;
+    if (syscall(SYS_getcpu, &cpu, &node, NULL) != 0) node = 0;
+    errno = saved;
+    return node;
+}
+
+uint32_t lido__os_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
+
+static pthread_key_t exit_key;
+static _Atomic uint32_t exit_key_ready;    // [atomic:exit] release after exit_key is written, acquire before it is read
+
+bool lido__os_thread_exit_register(void (*hook)(void *)) {
+    if (injected_failure() || pthread_key_create(&exit_key, hook) != 0) return false;
+    LIDO__ATOMIC_STORE(&exit_key_ready, 1u, release);
+    return true;
+}
+
+bool lido__os_thread_exit_arm(void *argument) {
+    if (injected_failure() || LIDO__ATOMIC_LOAD(&exit_key_ready, acquire) == 0) return false;
+    int saved = errno;
+    bool done = pthread_setspecific(exit_key, argument) == 0;
+    errno = saved;
+    return done;
+}
+
+void lido__os_write_error(const char *text, size_t length) {
+    int saved = errno;
+    while (length > 0) {
+        ssize_t n = write(STDERR_FILENO, text, length);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        text += n;
+        length -= (size_t)n;
+    }
+    errno = saved;
+}
+
+void lido__os_wait(_Atomic uint32_t *word, uint32_t value) {
+    int saved = errno;
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+    errno = saved;
+}
+
+void lido__os_wake_one(_Atomic uint32_t *word) {
+    int saved = errno;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    errno = saved;
+}

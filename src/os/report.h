@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// The one place where lido talks to the user of a program: single lines on stderr, "lido: ...", written with one
+// write(2), from a buffer on the stack. Safe inside malloc, in signal handlers, and in a process that is dying.
+#ifndef LIDO_OS_REPORT_H
+#define LIDO_OS_REPORT_H
+
+#include "base/base.h"
+
+// Formats as base/format.h. Warns, and returns.
+LIDO__COLD LIDO__HIDDEN void lido__warn(const char *format, ...);
+// Misuse by the program: warns, then aborts unless the option on_misuse=continue is set.
+LIDO__COLD LIDO__HIDDEN void lido__misuse(const char *format, ...);
+
+#endif

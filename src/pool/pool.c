@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// The public pool: making, the out-of-line halves of alloc and free, bulk, ownership. What looks at whole pools (reset, trim,
+// visits, statistics) is in pool_whole.c.
+#include "pool/pool.h"
+
+#include "os/os.h"
+#include "os/report.h"
+#include "pool/thread.h"
+
+#include <errno.h>
+#include <string.h>
+
+// A full batch is about 4 KiB: two chains a bin stay well within the first-level cache, and a lock or an atomic step every
+// that many bytes does not show. At least 8 blocks to 1 KiB (a program that juggles a few larger buffers), fewer above.
+static uint32_t batch_for(size_t block_bytes) {
+    if (block_bytes > 8192) return 1;
+    if (block_bytes > 2048) return 2;
+    if (block_bytes > 1024) return 4;
+    size_t blocks = 4096 / block_bytes;
+    return (uint32_t)(blocks > 128 ? 128 : blocks < 8 ? 8 : blocks);
+}
+
+static lido__way way_for(const lido_pool_options *options) {
+    if (options->order == LIDO_FIFO || options->threads == LIDO_CONFINED) return LIDO__WAY_STOCK;
+    if (options->threads == LIDO_LOCAL) return LIDO__WAY_FACE;
+    return options->capacity != 0 ? LIDO__WAY_STOCK : LIDO__WAY_BINS;
+}
+
+static size_t natural_alignment(size_t block_size) {
+    size_t lowest = block_size & (~block_size + 1);
+    return lowest < sizeof(void *) ? sizeof(void *) : lido__min(lowest, 16);
+}
+
+void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned entry) {
+    memset(pool, 0, sizeof *pool);
+    pool->way = way_for(options);
+    pool->face.slow = pool->way != LIDO__WAY_FACE;
+    pool->entry = (uint16_t)entry;
+    pool->threads = (uint8_t)options->threads;
+    pool->order = (uint8_t)options->order;
+    pool->owner_thread = options->threads == LIDO_CONFINED ? lido__os_thread_id() : 0;
+    pool->owner = lido__thread_token();
+    pool->capacity = options->capacity;
+    pool->alignment = options->alignment != 0 ? options->alignment : natural_alignment(options->block_size);
+    size_t align = lido__max(pool->alignment, sizeof(void *));
+    size_t block_bytes = lido__round_up(options->block_size, align);
+    size_t least = options->growth;
+    if (options->capacity != 0 && least > options->capacity) least = options->capacity;
+    lido__slabs_init(&pool->slabs, block_bytes, align, least, entry);
+    pool->batch_max = batch_for(block_bytes);
+    if (lido__slabs_are_slices(&pool->slabs)) pool->bin_check = (uint32_t)(((UINT64_C(1) << 32) + block_bytes - 1) / block_bytes);
+    strncpy(pool->name, options->name != NULL ? options->name : "pool", LIDO_POOL_NAME_MAX);
+    lido__registry_add(pool);
+}
+
+void lido__pool_fini(lido_pool *pool) {
+    lido__registry_remove(pool);
+    lido__slabs_release(&pool->slabs);
+    if (pool->way == LIDO__WAY_BINS) lido__entry_free(pool->entry);
+}
+
+static bool options_are_good(const lido_pool_options *options) {
+    return options != NULL && options->block_size >= 1 && options->block_size <= LIDO_POOL_BLOCK_SIZE_MAX &&
+           (options->alignment == 0 || lido__is_power_of_two(options->alignment)) &&
+           options->alignment <= LIDO_POOL_ALIGNMENT_MAX && (unsigned)options->threads <= LIDO_CONFINED &&
+           (unsigned)options->order <= LIDO_FIFO && (options->capacity == 0 || options->prewarm <= options->capacity);
+}
+
+// Pool structures are blocks of a pool of pools.
+static lido_pool *structures(void) {
+    static lido_pool pool;
+    static _Atomic uint32_t made;    // 0 no, 1 being made, 2 yes
+    for (;;) {
+        uint32_t state = LIDO__ATOMIC_LOAD(&made, acquire);    // pairs with the release below
+        if (state == 2) return &pool;
+        if (state == 0 && LIDO__ATOMIC_CAS(&made, &state, 1u, acquire)) {
+            lido__start();
+            lido_pool_options options = {.name = "pools", .block_size = sizeof(lido_pool), .alignment = LIDO__CACHE_LINE,
+                                         .threads = LIDO_SHARED, .order = LIDO_FIFO};
+            lido__pool_init(&pool, &options, LIDO__ENTRY_SLOW);
+            pool.anonymous = true;
+            LIDO__ATOMIC_STORE(&made, 2u, release);
+        }
+    }
+}
+
+lido_pool *lido__pool_structure_new(void) { return lido__stock_alloc(structures()); }
+void lido__pool_structure_free(lido_pool *pool) { lido__stock_free(structures(), pool); }
+
+lido_pool *lido_pool_new(const lido_pool_options *options) {
+    if (!options_are_good(options)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    unsigned entry = LIDO__ENTRY_SLOW;
+    lido_pool *pool = lido__pool_structure_new();
+    if (pool != NULL && way_for(options) == LIDO__WAY_BINS) {
+        entry = lido__entry_new();
+        if (entry == 0) {    // 1,600 shared pools exist: the thread structure has no more bins
+            lido__pool_structure_free(pool);
+            pool = NULL;
+            errno = ENOMEM;
+        }
+    }
+    if (pool == NULL) return NULL;
+    lido__pool_init(pool, options, entry);
+    if (options->prewarm != 0 && lido_pool_prewarm(pool, options->prewarm) != 0) {
+        lido__pool_fini(pool);
+        lido__pool_structure_free(pool);
+        errno = ENOMEM;
+        return NULL;
+    }
+    return pool;
+}
+
+void lido_pool_destroy(lido_pool *pool) {
+    if (pool == NULL) return;
+    size_t live = lido_pool_stats(pool).live;
+    if (live > 0) lido__warn("lido_pool_destroy: pool '%s': %z blocks of %z bytes are still alive; their memory is freed too", pool->name, live, (size_t)pool->slabs.block_bytes);
+    if (pool->way == LIDO__WAY_BINS) lido__threads_drain(pool);
+    lido__pool_fini(pool);
+    lido__pool_structure_free(pool);
+}
+
+// --- one block ------------------------------------------------------------------------------------------------------
+
+// Way face: the free list is empty, so all issued blocks but the fresh range are alive.
+static void *face_alloc(lido_pool *pool) {
+    size_t block_bytes = pool->slabs.block_bytes;
+    size_t live = pool->slabs.issued - (size_t)(pool->fresh_end - pool->fresh_next) / block_bytes;
+    if (pool->capacity != 0 && live >= pool->capacity) return NULL;
+    if (pool->high_water <= live) pool->high_water = live + 1;
+    if (pool->fresh_next == pool->fresh_end) {
+        size_t got, most = pool->capacity != 0 ? pool->capacity - live : SIZE_MAX;
+        pool->fresh_next = lido__slabs_take_fresh(&pool->slabs, most, &got);
+        pool->fresh_end = pool->fresh_next + got * block_bytes;
+        // free blocks in the slabs (after a trim) come one by one, which keeps the high-water mark exact
+        if (got == 0) return lido__slabs_take(&pool->slabs, 1).first;
+    }
+    void *block = pool->fresh_next;
+    pool->fresh_next += block_bytes;
+    return block;
+}
+
+void *lido__pool_alloc_slow(lido_pool *pool) {
+    if (pool->way == LIDO__WAY_STOCK) return lido__stock_alloc(pool);
+    void *block = NULL;
+    if (pool->way == LIDO__WAY_BINS) {
+        block = lido__bin_pop(lido__bin_at(lido__self, pool->entry));
+        if (LIDO_LIKELY(block != NULL)) return block;
+        block = lido__bin_alloc_slow(pool);
+    } else {
+        block = face_alloc(pool);
+        if (block == NULL && (pool->capacity == 0 || pool->slabs.issued < pool->capacity) && lido__reclaim(0) > 0) block = face_alloc(pool);
+    }
+    if (LIDO_UNLIKELY(block == NULL)) errno = ENOMEM;
+    return block;
+}
+
+static bool is_block_of(lido_pool *pool, void *p) {
+    bool exact = false;
+    lido__slab *slab = lido__window_entry(p) >= LIDO__ENTRY_SLOW ? lido__slab_of(p) : NULL;
+    if (slab == NULL || slab->kind != LIDO__RUN_SLAB || slab->set != &pool->slabs) {
+        lido__misuse("lido_pool_free(%p): not a block of pool '%s'", p, pool->name);
+        return false;
+    }
+    size_t index = lido__slab_index(&pool->slabs, slab, p, &exact);
+    if (exact && index < pool->slabs.blocks_per_slab) return true;
+    char *start = lido__slab_memory(slab) + index * pool->slabs.block_bytes;
+    lido__misuse("lido_pool_free(%p): inside a block of pool '%s', %z bytes after its start at %p", p, pool->name, (size_t)((char *)p - start), (void *)start);
+    return false;
+}
+
+void lido__pool_free_slow(lido_pool *pool, void *p) {
+    if (pool->way == LIDO__WAY_BINS && LIDO_LIKELY(lido__window_entry(p) == pool->entry)) {
+        if (LIDO_UNLIKELY(!lido__bin_push(lido__bin_at(lido__self, pool->entry), p))) lido__bin_free_slow(pool, p);
+        return;
+    }
+    if (p == NULL || !is_block_of(pool, p)) return;
+    if (pool->way == LIDO__WAY_STOCK) {
+        lido__stock_free(pool, p);
+    } else {
+        lido_pool_free(pool, p);
+    }
+}
+
+// --- many blocks ----------------------------------------------------------------------------------------------------
+
+int lido_pool_alloc_bulk(lido_pool *pool, void **blocks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        blocks[i] = lido_pool_alloc(pool);
+        if (LIDO_LIKELY(blocks[i] != NULL)) continue;
+        lido_pool_free_bulk(pool, blocks, i);
+        errno = ENOMEM;
+        return -1;
+    }
+    return 0;
+}
+
+void lido_pool_free_bulk(lido_pool *pool, void *const *blocks, size_t count) {
+    for (size_t i = count; i > 0; i--) lido_pool_free(pool, blocks[i - 1]);
+}
+
+// --- ownership ------------------------------------------------------------------------------------------------------
+
+static lido_pool *pool_in_whose_memory(const void *p) {
+    if (lido__window_entry(p) < LIDO__ENTRY_SLOW) return NULL;
+    const lido__slab *slab = lido__slab_of(p);
+    if (slab->kind != LIDO__RUN_SLAB || slab->set == NULL) return NULL;
+    lido_pool *pool = lido__pool_of_set(slab->set);
+    bool exact;
+    return lido__slab_index(slab->set, slab, p, &exact) < slab->set->blocks_per_slab ? pool : NULL;
+}
+
+bool lido_pool_owns(const lido_pool *pool, const void *p) { return pool_in_whose_memory(p) == pool; }
+
+lido_pool *lido_pool_of(const void *p) {
+    lido_pool *pool = pool_in_whose_memory(p);
+    return pool == NULL || pool->anonymous ? NULL : pool;
+}
+
+size_t lido_pool_block_size(const lido_pool *pool) { return pool->slabs.block_bytes; }
+const char *lido_pool_name(const lido_pool *pool) { return pool->name; }

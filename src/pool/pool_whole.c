@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// What concerns a pool as a whole: reset, trim, prewarm, visits, statistics.
+//
+// "Gather" is the step they share: every free block that waits outside of the slabs (face, stock, depot, bins) goes back
+// into them, after which the slabs alone know what is alive.
+#include "pool/pool.h"
+#include "pool/thread.h"
+
+#include <errno.h>
+
+static void gather_face(lido_pool *pool) {
+    lido__link *list = pool->face.free;
+    pool->face.free = NULL;
+    if (list != NULL) lido__slabs_give(&pool->slabs, list);
+    size_t count = (size_t)(pool->fresh_end - pool->fresh_next) / pool->slabs.block_bytes;
+    char *first = pool->fresh_next;
+    pool->fresh_next = pool->fresh_end = NULL;
+    if (count > 0) lido__slabs_give_range(&pool->slabs, first, count);
+}
+
+static void gather_stock(lido_pool *pool) {
+    lido__lock_acquire(&pool->lock, LIDO__RANK_POOL);
+    lido__link *list = pool->stock_first;
+    pool->stock_first = pool->stock_last = NULL;
+    lido__lock_release(&pool->lock, LIDO__RANK_POOL);
+    if (list != NULL) lido__slabs_give(&pool->slabs, list);
+}
+
+static void gather_depot(lido_pool *pool) {
+    uint32_t count;
+    for (lido__link *batch; (batch = lido__depot_pop(&pool->depot, &count, 0)) != NULL;) lido__slabs_give(&pool->slabs, batch);
+}
+
+// What is within reach of the calling thread while others use the pool.
+static void gather(lido_pool *pool) {
+    if (pool->way == LIDO__WAY_FACE) gather_face(pool);
+    if (pool->way == LIDO__WAY_STOCK) gather_stock(pool);
+    if (pool->way != LIDO__WAY_BINS) return;
+    lido__thread_flush_pool(pool);
+    gather_depot(pool);
+}
+
+// Everything. Requires: nobody else uses the pool.
+static void gather_all(lido_pool *pool) {
+    gather(pool);
+    if (pool->way == LIDO__WAY_BINS) lido__threads_drain(pool);
+}
+
+void lido_pool_reset(lido_pool *pool) {
+    gather_all(pool);
+    lido__slabs_reset(&pool->slabs);
+    pool->live = pool->high_water = 0;
+}
+
+void lido_pool_free_all(lido_pool *pool) {
+    gather_all(pool);
+    lido__slabs_release(&pool->slabs);
+    pool->live = pool->high_water = 0;
+    lido__segments_purge(true, 0);
+}
+
+size_t lido_pool_trim(lido_pool *pool) {
+    gather(pool);
+    size_t bytes = lido__slabs_trim(&pool->slabs);
+    return bytes + lido__segments_purge(true, 0);
+}
+
+int lido_pool_prewarm(lido_pool *pool, size_t count) {
+    if (lido__slabs_prewarm(&pool->slabs, count)) return 0;
+    lido__reclaim(0);
+    if (lido__slabs_prewarm(&pool->slabs, count)) return 0;
+    errno = ENOMEM;
+    return -1;
+}
+
+size_t lido_pool_visit_live(lido_pool *pool, bool (*visit)(void *block, void *context), void *context) {
+    gather_all(pool);
+    return lido__slabs_visit(&pool->slabs, visit, context);
+}
+
+// Caller holds the registry's lock, for the bins.
+static size_t free_outside_of_slabs(lido_pool *pool) {
+    size_t blocks = 0;
+    if (pool->way == LIDO__WAY_BINS) return lido__depot_count(&pool->depot) + lido__threads_stock_locked(pool);
+    for (const lido__link *link = pool->face.free; link != NULL; link = link->next) blocks++;
+    return blocks + (size_t)(pool->fresh_end - pool->fresh_next) / pool->slabs.block_bytes;
+}
+
+lido_pool_statistics lido__pool_stats_locked(lido_pool *pool) {
+    lido__slab_set *slabs = &pool->slabs;
+    size_t outside = pool->way == LIDO__WAY_STOCK ? 0 : free_outside_of_slabs(pool);
+    lido__lock_acquire(&pool->lock, LIDO__RANK_POOL);
+    size_t stock_live = pool->live;
+    lido__lock_acquire(&slabs->lock, LIDO__RANK_SLABS);
+    size_t live = pool->way == LIDO__WAY_STOCK ? stock_live : slabs->issued > outside ? slabs->issued - outside : 0;
+    lido_pool_statistics statistics = {
+        .block_size = slabs->block_bytes,
+        .alignment = pool->alignment,
+        .capacity = pool->capacity,
+        .live = live,
+        .high_water = pool->way == LIDO__WAY_BINS ? slabs->issued_most : pool->high_water,
+        .held_bytes = slabs->slab_count * slabs->slab_slices * LIDO__SLICE_BYTES,
+        .committed_bytes = slabs->fresh * slabs->block_bytes,
+        .slab_count = slabs->slab_count,
+    };
+    lido__lock_release(&slabs->lock, LIDO__RANK_SLABS);
+    lido__lock_release(&pool->lock, LIDO__RANK_POOL);
+    return statistics;
+}
+
+lido_pool_statistics lido_pool_stats(lido_pool *pool) {
+    lido__lock_acquire(lido__registry_lock(), LIDO__RANK_REGISTRY);
+    lido_pool_statistics statistics = lido__pool_stats_locked(pool);
+    lido__lock_release(lido__registry_lock(), LIDO__RANK_REGISTRY);
+    return statistics;
+}

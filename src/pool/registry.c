@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// Who exists: the list of pools, who owns which bin, the start of the library, fork, and what happens when the
+// system refuses memory.
+//
+// The bin owners are read without a lock by frees: a thread that frees a block got it after the pool was made.
+#include "pool/thread.h"
+
+#include "base/options.h"
+#include "os/os.h"
+#include "os/report.h"
+#include "slab/mapping.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+static lido__lock the_lock;
+#define LOCK() lido__lock_acquire(&the_lock, LIDO__RANK_REGISTRY)
+#define UNLOCK() lido__lock_release(&the_lock, LIDO__RANK_REGISTRY)
+
+static _Atomic(lido_pool *) pool_at_entry[LIDO__BIN_COUNT];    // [lock:registry] written; read relaxed, see above
+static lido_pool *all_pools;                                   // [lock:registry]
+
+lido__lock *lido__registry_lock(void) { return &the_lock; }
+
+lido_pool *lido__pool_at_entry(unsigned entry) {
+    return LIDO__ATOMIC_LOAD(&pool_at_entry[entry / LIDO__BIN_BYTES], relaxed);
+}
+
+// Size classes have the first bins, by LIDO__ENTRY_FIRST_BIN + 16 * class (heap/size_class.h); pools take from the end.
+unsigned lido__entry_new(void) {
+    static lido_pool reserved;
+    unsigned entry = 0;
+    LOCK();
+    for (unsigned i = LIDO__POOL_FIRST_BIN; i < LIDO__BIN_COUNT && entry == 0; i++) {
+        if (LIDO__ATOMIC_LOAD(&pool_at_entry[i], relaxed) != NULL) continue;
+        LIDO__ATOMIC_STORE(&pool_at_entry[i], &reserved, relaxed);
+        entry = i * LIDO__BIN_BYTES;
+    }
+    UNLOCK();
+    return entry;
+}
+
+void lido__entry_free(unsigned entry) { LIDO__ATOMIC_STORE(&pool_at_entry[entry / LIDO__BIN_BYTES], NULL, relaxed); }
+
+void lido__registry_add(lido_pool *pool) {
+    LOCK();
+    pool->previous = NULL;
+    pool->next = all_pools;
+    if (all_pools != NULL) all_pools->previous = pool;
+    all_pools = pool;
+    if (pool->way == LIDO__WAY_BINS) {
+        LIDO__ATOMIC_STORE(&pool_at_entry[pool->entry / LIDO__BIN_BYTES], pool, relaxed);
+        lido__thread_note_entry_locked(pool->entry);
+    }
+    UNLOCK();
+}
+
+void lido__registry_remove(lido_pool *pool) {
+    LOCK();
+    if (pool->previous != NULL) {
+        pool->previous->next = pool->next;
+    } else {
+        all_pools = pool->next;
+    }
+    if (pool->next != NULL) pool->next->previous = pool->previous;
+    UNLOCK();
+}
+
+void lido__registry_each(void (*call)(lido_pool *pool, void *context), void *context) {
+    LOCK();
+    for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) call(pool, context);
+    UNLOCK();
+}
+
+// --- start and fork -------------------------------------------------------------------------------------------------
+
+void lido__start(void) {
+    // 0 not begun, 1 done. Under the registry's lock: the steps below take no other lock and do not allocate.
+    static _Atomic uint32_t started;
+    if (LIDO_LIKELY(LIDO__ATOMIC_LOAD(&started, acquire) == 1)) return;    // pairs with the release below
+    LOCK();
+    if (LIDO__ATOMIC_LOAD(&started, relaxed) == 0) {
+        lido__options_warn = lido__warn;
+        lido__options_load(environ);
+        if (lido__os_thread_exit_register(lido__thread_end)) LIDO__ATOMIC_STORE(&started, 1u, release);
+    }
+    UNLOCK();
+}
+
+// Fork while others allocate: the forking thread takes every lock, so that the child's copy is consistent. In the child the
+// other threads are gone; what their bins held is lost to it, a few batches each.
+static void each_lock(void (*call)(lido__lock *)) {
+    call(&the_lock);
+    for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) call(&pool->lock);
+    for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) call(&pool->slabs.lock);
+    call(lido__segments_lock());
+    call(lido__mappings_lock());
+}
+
+static void before_fork(void) { each_lock(lido__lock_acquire_unranked); }
+static void after_fork_in_parent(void) { each_lock(lido__lock_release_unranked); }
+static void after_fork_in_child(void) { each_lock(lido__lock_reset); }
+
+__attribute__((constructor)) static void watch_forks(void) {
+    lido__start();
+    lido__options_load(environ);    // if the first call came before the C library knew its environment
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+// --- memory pressure and trim ---------------------------------------------------------------------------------------
+
+static void reclaim_pool(lido_pool *pool, void *context) {
+    size_t *bytes = (size_t *)context;
+    uint32_t count;
+    for (lido__link *batch; (batch = lido__depot_pop(&pool->depot, &count, 0)) != NULL;) lido__slabs_give(&pool->slabs, batch);
+    *bytes += lido__slabs_trim(&pool->slabs);
+}
+
+size_t lido__reclaim(size_t keep_bytes) {
+    size_t bytes = 0;
+    lido__thread_flush();
+    lido__threads_ask_to_flush();
+    lido__registry_each(reclaim_pool, &bytes);
+    lido__threads_trim();
+    bytes += lido__mappings_purge(true);
+    return bytes + lido__segments_purge(true, keep_bytes);
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// The slow halves of bins, and the life of thread structures. See thread.h for the picture.
+//
+// Life: the first slow half makes a structure; the system's thread-exit hook empties it and takes it away. What the thread
+// still allocates and frees after that (other exit hooks, the C library's own clean-up) goes straight to the slabs, so
+// nothing is left behind in whatever order the hooks run.
+#include "pool/thread.h"
+
+#include "os/os.h"
+#include "os/report.h"
+
+#include <string.h>
+
+enum {
+    BATCH_FIRST = 8,           // a bin starts small and doubles; most bins of most threads never see a second batch
+    CACHED_STRUCTURES = 16,    // of ended threads, kept for the next ones: their pages are present and zero
+};
+
+lido__thread lido__thread_none;
+__thread lido__thread *lido__self __attribute__((tls_model("initial-exec"))) = &lido__thread_none;
+static __thread bool thread_ended __attribute__((tls_model("initial-exec")));
+
+static lido__thread *all_threads;        // [lock:registry]
+static lido__thread *cached;             // [lock:registry] linked by `next`
+static unsigned cached_count;            // [lock:registry]
+static size_t thread_count;              // [lock:registry]
+static uint32_t next_depot_start;        // [lock:registry]
+static unsigned entry_limit;             // [lock:registry] no bin at or above this was ever used by a thread
+static _Atomic uint32_t trim_epoch;      // relaxed: a wish
+
+#define LOCK() lido__lock_acquire(lido__registry_lock(), LIDO__RANK_REGISTRY)
+#define UNLOCK() lido__lock_release(lido__registry_lock(), LIDO__RANK_REGISTRY)
+
+// --- bins -----------------------------------------------------------------------------------------------------------
+
+static void bin_start(lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
+    back->batch = pool->batch_max < BATCH_FIRST ? pool->batch_max : BATCH_FIRST;
+    bin->room = back->batch;
+    bin->check = pool->bin_check;
+}
+
+// Requires: the bin's head is empty.
+static void bin_grow(const lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
+    if (back->batch >= pool->batch_max) return;
+    back->batch = back->batch * 2 < pool->batch_max ? back->batch * 2 : pool->batch_max;
+    bin->room = back->batch;
+}
+
+static void bin_fill(lido__bin *bin, lido__bin_back *back, lido__link *first, uint32_t count) {
+    if (back->batch < count) back->batch = count;    // it came from a thread whose batches have grown further
+    bin->head = first;
+    bin->room = back->batch - count;
+}
+
+// The whole stock of a bin, as one list for lido__slabs_give, leaving the bin empty.
+static void bin_empty(lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
+    lido__link *head = bin->head, *spare = back->spare;
+    bin->head = NULL;
+    bin->room = back->batch;
+    back->spare = NULL;
+    back->spare_count = 0;
+    if (head != NULL) lido__slabs_give(&pool->slabs, head);
+    if (spare != NULL) lido__slabs_give(&pool->slabs, spare);
+}
+
+static void follow_trim(lido__thread *thread) {
+    uint32_t epoch = LIDO__ATOMIC_LOAD(&trim_epoch, relaxed);
+    if (LIDO_LIKELY(thread->trim_epoch == epoch)) return;
+    thread->trim_epoch = epoch;
+    lido__thread_flush();
+}
+
+static void *take_one(lido_pool *pool) {
+    lido__chain chain = lido__slabs_take(&pool->slabs, 1);
+    if (LIDO_UNLIKELY(chain.count == 0)) {
+        lido__reclaim(0);
+        chain = lido__slabs_take(&pool->slabs, 1);
+    }
+    return chain.first;
+}
+
+static void *bin_refill(lido_pool *pool, lido__thread *thread, lido__bin *bin, lido__bin_back *back) {
+    uint32_t count;
+    lido__link *batch = lido__depot_pop(&pool->depot, &count, thread->depot_start);
+    if (batch == NULL) {
+        lido__chain chain = lido__slabs_take(&pool->slabs, back->batch);
+        if (LIDO_UNLIKELY(chain.count == 0)) return take_one(pool);
+        batch = chain.first;
+        count = chain.count;
+    }
+    bin_grow(pool, bin, back);
+    bin_fill(bin, back, batch->next, count - 1);
+    return batch;
+}
+
+static lido__thread *thread_start(void);
+
+void *lido__bin_alloc_slow(lido_pool *pool) {
+    lido__thread *thread = lido__self;
+    if (LIDO_UNLIKELY(thread == &lido__thread_none)) {
+        thread = thread_start();
+        if (thread == NULL) return take_one(pool);
+    }
+    lido__bin *bin = lido__bin_at(thread, pool->entry);
+    lido__bin_back *back = lido__bin_back_at(thread, pool->entry);
+    void *block = lido__bin_pop(bin);
+    if (block != NULL) return block;
+    follow_trim(thread);
+    if (LIDO_UNLIKELY(back->batch == 0)) bin_start(pool, bin, back);
+    if (back->spare == NULL) return bin_refill(pool, thread, bin, back);
+    lido__link *spare = back->spare;
+    back->spare = NULL;
+    bin_fill(bin, back, spare->next, back->spare_count - 1);
+    return spare;
+}
+
+// head is full: it becomes the spare, and the old spare leaves the thread.
+static void bin_spill(lido_pool *pool, lido__thread *thread, lido__bin *bin, lido__bin_back *back) {
+    lido__link *old = back->spare;
+    uint32_t old_count = back->spare_count;
+    back->spare = bin->head;
+    back->spare_count = back->batch;
+    bin->head = NULL;
+    bin->room = back->batch;
+    bin_grow(pool, bin, back);
+    if (old == NULL) return;
+    if (!lido__depot_push(&pool->depot, old, old_count, thread->depot_start)) lido__slabs_give(&pool->slabs, old);
+}
+
+// Reports p and returns false unless it is the start of a block. What costs a walk (is it free already?) is not asked.
+static bool is_block_start(lido_pool *pool, void *p) {
+    lido__slab *slab = lido__slab_of(p);
+    bool exact;
+    size_t index = lido__slab_index(&pool->slabs, slab, p, &exact);
+    char *start = lido__slab_memory(slab) + index * pool->slabs.block_bytes;
+    if (LIDO_LIKELY(exact && index < pool->slabs.blocks_per_slab)) return true;
+    if (index >= pool->slabs.blocks_per_slab) {
+        lido__misuse("free(%p): behind the last block of a slab; nothing was ever allocated there", p);
+    } else {
+        lido__misuse("free(%p): inside a block, %z bytes after its start at %p", p, (size_t)((char *)p - start), (void *)start);
+    }
+    return false;
+}
+
+void lido__bin_free_slow(lido_pool *pool, void *p) {
+    if (!is_block_start(pool, p)) return;
+    lido__link *link = (lido__link *)p;
+    lido__thread *thread = lido__self;
+    if (LIDO_UNLIKELY(thread == &lido__thread_none)) thread = thread_start();
+    if (LIDO_UNLIKELY(thread == NULL)) {
+        link->next = NULL;
+        lido__slabs_give(&pool->slabs, link);
+        return;
+    }
+    follow_trim(thread);
+    lido__bin *bin = lido__bin_at(thread, pool->entry);
+    lido__bin_back *back = lido__bin_back_at(thread, pool->entry);
+    if (LIDO_UNLIKELY(back->batch == 0)) bin_start(pool, bin, back);
+    if (bin->room == 0) bin_spill(pool, thread, bin, back);
+    bin->room--;
+    link->next = bin->head;
+    bin->head = link;
+}
+
+// --- thread life ----------------------------------------------------------------------------------------------------
+
+static lido__thread *structure_new(void) {
+    lido__thread *thread = NULL;
+    LOCK();
+    if (cached != NULL) {
+        thread = cached;
+        cached = thread->next;
+        cached_count--;
+        thread->next = NULL;
+    }
+    UNLOCK();
+    if (thread != NULL) return thread;
+    bool zero;
+    lido__slab *run = lido__run_new(LIDO__RUN_META, 1, 1, LIDO__ENTRY_META, &zero);
+    if (run == NULL) return NULL;
+    thread = (lido__thread *)(void *)lido__slab_memory(run);
+    if (!zero) memset(thread, 0, sizeof *thread);
+    return thread;
+}
+
+// Requires: all bins are empty.
+static void structure_free(lido__thread *thread, unsigned limit) {
+    memset(thread->bins, 0, limit);
+    memset(thread->backs, 0, limit);
+    thread->next = thread->previous = NULL;
+    LOCK();
+    bool keep = cached_count < CACHED_STRUCTURES;
+    if (keep) {
+        thread->next = cached;
+        cached = thread;
+        cached_count++;
+    }
+    UNLOCK();
+    if (!keep) lido__run_free(lido__slab_of(thread));
+}
+
+// The calling thread's structure, or NULL: it has ended, or there is no memory for one.
+static LIDO__NOINLINE lido__thread *thread_start(void) {
+    lido__start();
+    if (thread_ended) return NULL;
+    lido__thread *thread = structure_new();
+    if (thread == NULL) return NULL;
+    LOCK();
+    thread->next = all_threads;
+    if (all_threads != NULL) all_threads->previous = thread;
+    all_threads = thread;
+    thread_count++;
+    thread->depot_start = next_depot_start++ % LIDO__DEPOT_SLOTS;
+    UNLOCK();
+    thread->trim_epoch = LIDO__ATOMIC_LOAD(&trim_epoch, relaxed);
+    lido__self = thread;
+    lido__os_thread_exit_arm(thread);    // may come back here through calloc: self is set, so it finds its bins
+    return thread;
+}
+
+static unsigned limit_of_entries(void) {
+    LOCK();
+    unsigned limit = entry_limit;
+    UNLOCK();
+    return limit;
+}
+
+void lido__thread_note_entry_locked(unsigned entry) {
+    if (entry_limit < entry + LIDO__BIN_BYTES) entry_limit = entry + LIDO__BIN_BYTES;
+}
+
+static void flush(lido__thread *thread, unsigned limit) {
+    for (unsigned entry = LIDO__ENTRY_FIRST_BIN; entry < limit; entry += LIDO__BIN_BYTES) {
+        lido__bin_back *back = lido__bin_back_at(thread, entry);
+        if (back->batch != 0) bin_empty(lido__pool_at_entry(entry), lido__bin_at(thread, entry), back);
+    }
+}
+
+void lido__thread_flush(void) {
+    if (lido__self != &lido__thread_none) flush(lido__self, limit_of_entries());
+}
+
+void lido__thread_flush_pool(lido_pool *pool) {
+    lido__thread *thread = lido__self;
+    if (thread == &lido__thread_none) return;
+    lido__bin_back *back = lido__bin_back_at(thread, pool->entry);
+    if (back->batch != 0) bin_empty(pool, lido__bin_at(thread, pool->entry), back);
+}
+
+void lido__thread_end(void *argument) {
+    lido__thread *thread = (lido__thread *)argument;
+    unsigned limit = limit_of_entries();
+    thread_ended = true;
+    lido__self = &lido__thread_none;
+    flush(thread, limit);
+    LOCK();
+    if (thread->previous != NULL) {
+        thread->previous->next = thread->next;
+    } else {
+        all_threads = thread->next;
+    }
+    if (thread->next != NULL) thread->next->previous = thread->previous;
+    thread_count--;
+    UNLOCK();
+    structure_free(thread, limit);
+}
+
+// --- all threads ----------------------------------------------------------------------------------------------------
+
+void lido__threads_drain(lido_pool *pool) {
+    LOCK();
+    for (lido__thread *thread = all_threads; thread != NULL; thread = thread->next) {
+        lido__bin *bin = lido__bin_at(thread, pool->entry);
+        lido__bin_back *back = lido__bin_back_at(thread, pool->entry);
+        if (back->batch == 0) continue;
+        bin_empty(pool, bin, back);
+        *bin = (lido__bin){NULL, 0, 0};
+        *back = (lido__bin_back){NULL, 0, 0};
+    }
+    UNLOCK();
+}
+
+// Reads what other threads write with plain stores: their fast paths cannot pay for atomic ones (`room++` would be three
+// instructions in place of one). Word-sized reads of values that are exact once the thread is quiet, and the one
+// place of its kind; ThreadSanitizer is told so.
+__attribute__((no_sanitize("thread"))) size_t lido__threads_stock_locked(const lido_pool *pool) {
+    size_t blocks = 0;
+    for (lido__thread *thread = all_threads; thread != NULL; thread = thread->next) {
+        const lido__bin *bin = lido__bin_at(thread, pool->entry);
+        const lido__bin_back *back = lido__bin_back_at(thread, pool->entry);
+        if (__atomic_load_n(&back->batch, __ATOMIC_RELAXED) == 0) continue;
+        if (__atomic_load_n(&back->spare, __ATOMIC_RELAXED) != NULL) blocks += __atomic_load_n(&back->spare_count, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&bin->head, __ATOMIC_RELAXED) == NULL) continue;
+        blocks += __atomic_load_n(&back->batch, __ATOMIC_RELAXED) - __atomic_load_n(&bin->room, __ATOMIC_RELAXED);
+    }
+    return blocks;
+}
+
+size_t lido__threads_count(void) {
+    LOCK();
+    size_t count = thread_count;
+    UNLOCK();
+    return count;
+}
+
+void lido__threads_trim(void) {
+    LOCK();
+    lido__thread *list = cached;
+    cached = NULL;
+    cached_count = 0;
+    UNLOCK();
+    while (list != NULL) {
+        lido__thread *next = list->next;
+        lido__run_free(lido__slab_of(list));
+        list = next;
+    }
+}
+
+void lido__threads_ask_to_flush(void) {
+    uint32_t epoch = LIDO__ATOMIC_ADD(&trim_epoch, 1u, relaxed) + 1;
+    if (lido__self != &lido__thread_none) lido__self->trim_epoch = epoch;
+}
