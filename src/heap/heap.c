@@ -134,8 +134,9 @@ static void free_slow_pool(void *p) {
     }
 }
 
-void lido__free_slow(void *p, unsigned entry) {
+void lido__free_slow(void *p) {
     int saved = errno;
+    unsigned entry = lido__window_entry(p);
     switch (entry) {
         case LIDO__ENTRY_NONE: free_unknown(p); break;
         case LIDO__ENTRY_LARGE: lido__large_free(p); break;
@@ -161,7 +162,7 @@ void lido_free_aligned_sized(void *p, size_t alignment, size_t size) {
 
 // Usable bytes of a block of lido, 0 if p is not one.
 static size_t usable(const void *p, unsigned entry) {
-    if (entry >= LIDO__ENTRY_FIRST_BIN) return lido__pool_at_entry(entry)->slabs.block_bytes;
+    if (lido__entry_has_bin(entry)) return lido__pool_at_entry(entry)->slabs.block_bytes;
     if (entry == LIDO__ENTRY_LARGE) return lido__large_usable(p);
     if (entry == LIDO__ENTRY_SLOW) {
         const lido__slab *slab = lido__slab_of(p);

@@ -20,7 +20,7 @@
 #include <lido/heap.h>
 
 LIDO__NOINLINE LIDO__HIDDEN void *lido__malloc_slow(size_t size);
-LIDO__NOINLINE LIDO__HIDDEN void lido__free_slow(void *p, unsigned entry);
+LIDO__NOINLINE LIDO__HIDDEN void lido__free_slow(void *p);
 
 LIDO_INLINE void *lido__malloc(size_t size) {
     if (LIDO_LIKELY(size <= LIDO__TINY_MAX)) {
@@ -31,8 +31,7 @@ LIDO_INLINE void *lido__malloc(size_t size) {
 }
 
 LIDO_INLINE void lido__free(void *p) {
-    unsigned entry = lido__window_entry(p);
-    if (LIDO_UNLIKELY(!lido__bin_push(lido__bin_at(lido__self, entry), p))) lido__free_slow(p, entry);
+    if (LIDO_UNLIKELY(!lido__bin_push(lido__bin_at(lido__self, lido__window_entry(p)), p))) lido__free_slow(p);
 }
 
 // What to do with blocks that the C library's own malloc gave out before ours was in place, or behind its back. NULL in the

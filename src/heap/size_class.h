@@ -11,8 +11,8 @@
 // are multiples of 16, which is the alignment that malloc owes.
 //
 // A class is a shared pool with the bin number of the class, so that for n <= 256 the bin's offset is plain arithmetic:
-//      entry(n) = round_up(n, 16) + LIDO__ENTRY_FIRST_BIN - 16
-// and n = 0 gives LIDO__ENTRY_META, whose bin is always empty, and so comes to the slow half, which knows what to do.
+//      entry(n) = round_up(n, 16)
+// and n = 0 gives LIDO__ENTRY_NONE, whose bin is always empty, and so comes to the slow half, which knows what to do.
 #ifndef LIDO_HEAP_SIZE_CLASS_H
 #define LIDO_HEAP_SIZE_CLASS_H
 
@@ -25,12 +25,12 @@ enum {
     LIDO__CLASS_COUNT = 72,
     LIDO__LARGE_MAX = 8 << 20,
 };
-_Static_assert(LIDO__ENTRY_FIRST_BIN - LIDO__BIN_BYTES == LIDO__ENTRY_META, "a request of 0 bytes finds an empty bin");
-_Static_assert(LIDO__ENTRY_FIRST_BIN / LIDO__BIN_BYTES + LIDO__CLASS_COUNT <= LIDO__POOL_FIRST_BIN, "classes end before pools begin");
+_Static_assert(LIDO__CLASS_FIRST_BIN * LIDO__BIN_BYTES == 16, "the first class is that of 16 bytes");
+_Static_assert((LIDO__CLASS_FIRST_BIN + LIDO__CLASS_COUNT) * LIDO__BIN_BYTES <= LIDO__ENTRY_LARGE, "classes end before others begin");
 
 // Requires: size <= LIDO__TINY_MAX.
-LIDO_INLINE unsigned lido__tiny_entry(size_t size) {
-    return (unsigned)((size + 15) & ~(size_t)15) + LIDO__ENTRY_FIRST_BIN - LIDO__BIN_BYTES;
+LIDO_INLINE size_t lido__tiny_entry(size_t size) {
+    return (size + 15) & ~(size_t)15;
 }
 
 // Requires: 1 <= size <= LIDO__SMALL_MAX.
@@ -55,7 +55,7 @@ LIDO_INLINE size_t lido__aligned_class_bytes(size_t size, size_t alignment) {
 }
 
 LIDO_INLINE unsigned lido__class_entry(unsigned size_class) {
-    return LIDO__ENTRY_FIRST_BIN + size_class * LIDO__BIN_BYTES;
+    return (LIDO__CLASS_FIRST_BIN + size_class) * LIDO__BIN_BYTES;
 }
 
 #endif

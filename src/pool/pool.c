@@ -161,7 +161,7 @@ void *lido__pool_alloc_slow(lido_pool *pool) {
 
 static bool is_block_of(lido_pool *pool, void *p) {
     bool exact = false;
-    lido__slab *slab = lido__window_entry(p) >= LIDO__ENTRY_SLOW ? lido__slab_of(p) : NULL;
+    lido__slab *slab = lido__entry_is_slab(lido__window_entry(p)) ? lido__slab_of(p) : NULL;
     if (slab == NULL || slab->kind != LIDO__RUN_SLAB || slab->set != &pool->slabs) {
         lido__misuse("lido_pool_free(%p): not a block of pool '%s'", p, pool->name);
         return false;
@@ -206,7 +206,7 @@ void lido_pool_free_bulk(lido_pool *pool, void *const *blocks, size_t count) {
 // --- ownership ------------------------------------------------------------------------------------------------------
 
 static lido_pool *pool_in_whose_memory(const void *p) {
-    if (lido__window_entry(p) < LIDO__ENTRY_SLOW) return NULL;
+    if (!lido__entry_is_slab(lido__window_entry(p))) return NULL;
     const lido__slab *slab = lido__slab_of(p);
     if (slab->kind != LIDO__RUN_SLAB || slab->set == NULL) return NULL;
     lido_pool *pool = lido__pool_of_set(slab->set);

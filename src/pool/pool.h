@@ -73,8 +73,6 @@ LIDO__HIDDEN lido_pool_statistics lido__pool_stats_locked(lido_pool *pool);
 LIDO__HIDDEN void *lido__stock_alloc(lido_pool *pool);
 LIDO__HIDDEN void lido__stock_free(lido_pool *pool, void *p);
 
-enum { LIDO__POOL_FIRST_BIN = 128 };    // the bins before it belong to the size classes of malloc
-
 // Which pool owns a bin; NULL for none. relaxed reads: see registry.c.
 LIDO__HIDDEN lido_pool *lido__pool_at_entry(unsigned entry);
 // A bin for a new pool, 0 if all are taken; and its return.

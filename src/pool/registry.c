@@ -28,7 +28,7 @@ lido_pool *lido__pool_at_entry(unsigned entry) {
     return LIDO__ATOMIC_LOAD(&pool_at_entry[entry / LIDO__BIN_BYTES], relaxed);
 }
 
-// Size classes have the first bins, by LIDO__ENTRY_FIRST_BIN + 16 * class (heap/size_class.h); pools take from the end.
+// Size classes have the first bins (heap/size_class.h).
 unsigned lido__entry_new(void) {
     static lido_pool reserved;
     unsigned entry = 0;

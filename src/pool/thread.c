@@ -232,7 +232,7 @@ void lido__thread_note_entry_locked(unsigned entry) {
 }
 
 static void flush(lido__thread *thread, unsigned limit) {
-    for (unsigned entry = LIDO__ENTRY_FIRST_BIN; entry < limit; entry += LIDO__BIN_BYTES) {
+    for (unsigned entry = LIDO__CLASS_FIRST_BIN * LIDO__BIN_BYTES; entry < limit; entry += LIDO__BIN_BYTES) {
         lido__bin_back *back = lido__bin_back_at(thread, entry);
         if (back->batch != 0) bin_empty(lido__pool_at_entry(entry), lido__bin_at(thread, entry), back);
     }

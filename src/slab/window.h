@@ -9,8 +9,8 @@
 //        table[0..]: two bytes for each 64 KiB slice of the window
 //
 // An entry says what the slice belongs to, in the form that free() can use at once: the byte offset of a pool's bin
-// within the thread structure. Entries below LIDO__ENTRY_FIRST_BIN name bins that never hold anything, so the same
-// instructions that free a small block fall into the slow half for everything else:
+// within the thread structure. Four entries name bins that never hold anything, so the same instructions that free a
+// small block fall into the slow half for everything else:
 //      LIDO__ENTRY_NONE   no lido memory (also what lies outside of the window)
 //      LIDO__ENTRY_LARGE  a run of slices that is one object
 //      LIDO__ENTRY_SLOW   a slab of a pool without bins (local, confined, bounded, FIFO, of a first-class heap)
@@ -37,11 +37,12 @@ enum {
 
 enum {
     LIDO__BIN_BYTES = 16,
-    LIDO__ENTRY_NONE = 0 * LIDO__BIN_BYTES,
-    LIDO__ENTRY_LARGE = 1 * LIDO__BIN_BYTES,
-    LIDO__ENTRY_SLOW = 2 * LIDO__BIN_BYTES,
-    LIDO__ENTRY_META = 3 * LIDO__BIN_BYTES,
-    LIDO__ENTRY_FIRST_BIN = 4 * LIDO__BIN_BYTES,
+    LIDO__CLASS_FIRST_BIN = 1,    // size classes of malloc, see heap/size_class.h
+    LIDO__POOL_FIRST_BIN = 128,   // shared pools
+    LIDO__ENTRY_NONE = 0,
+    LIDO__ENTRY_LARGE = (LIDO__POOL_FIRST_BIN - 3) * LIDO__BIN_BYTES,
+    LIDO__ENTRY_SLOW = (LIDO__POOL_FIRST_BIN - 2) * LIDO__BIN_BYTES,
+    LIDO__ENTRY_META = (LIDO__POOL_FIRST_BIN - 1) * LIDO__BIN_BYTES,
 };
 
 typedef struct lido__window {
@@ -58,12 +59,17 @@ LIDO_INLINE uintptr_t lido__window_index(const void *p) {
 }
 
 // Any address. Cost: 7 instructions.
-LIDO_INLINE unsigned lido__window_entry(const void *p) {
+LIDO_INLINE uint16_t lido__window_entry(const void *p) {
     uintptr_t index = lido__window_index(p);
     // acquire, pairs with the release in segment.c: whoever sees the size sees the table
     if (LIDO_UNLIKELY(index >= LIDO__ATOMIC_LOAD(&lido__the_window.slices, acquire))) return LIDO__ENTRY_NONE;
     // relaxed: the entry of a live block was written before the block was handed out
     return LIDO__ATOMIC_LOAD(&lido__the_window.table[index], relaxed);
 }
+
+LIDO_INLINE bool lido__entry_has_bin(unsigned entry) {
+    return entry != LIDO__ENTRY_NONE && entry - LIDO__ENTRY_LARGE > LIDO__ENTRY_META - LIDO__ENTRY_LARGE;
+}
+LIDO_INLINE bool lido__entry_is_slab(unsigned entry) { return entry == LIDO__ENTRY_SLOW || lido__entry_has_bin(entry); }
 
 #endif
