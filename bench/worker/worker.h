@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// What a workload and an allocator backend share: one process runs one workload once on one allocator.
+//
+//   workload   bench/workloads/NAME.h: what is done, written against a slot, ends with its registration
+//   backend    bench/backends/NAME.c: what a slot is, then every workload is compiled into that file, so that the
+//              allocator's inline functions are inlined as in a program that uses it
+//   slot       blocks of one size from one allocator: slot_open, slot_alloc, slot_free, slot_close, slot_requests
+//   pass       the whole workload once. A process warms up, then times passes; its figure is the median pass
+//
+//   ns_per_op = (time from bench_start to bench_stop) / ops, the median over the passes
+//   checksum  = the same in every pass of every allocator, because the work is the same
+//
+// Nothing here allocates between bench_start and bench_stop but the allocator under test. Everything is called from the
+// main thread, unless a function says otherwise.
+#ifndef LIDO_BENCH_WORKER_H
+#define LIDO_BENCH_WORKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    BENCH_PARAMS_MAX = 8,
+    BENCH_PASSES_MAX = 1000,
+    BENCH_COUNTS_MAX = 8,
+};
+
+// What a workload asks for, and what a backend can give.
+enum {
+    BENCH_SINGLE = 1,     // one size, one thread
+    BENCH_BATCH = 2,      // one size, one thread, as many blocks alive as the program likes
+    BENCH_SIZES = 4,      // several sizes, one thread: a slot for each
+    BENCH_THREADS = 8,    // one size, several threads: on one slot if slots are shared, else on one each
+    BENCH_LEDGER = 16,    // one size, and slot_requests counts what the allocator asks for
+};
+
+typedef struct bench_run bench_run;
+typedef struct bench_workload bench_workload;
+typedef struct bench_backend bench_backend;
+
+typedef struct bench_param {
+    const char *name;
+    uint64_t value, least, most;    // default and range, both ends allowed
+    const char *help;
+} bench_param;
+
+struct bench_workload {
+    const char *name, *help;
+    const char *op;    // what one operation is
+    unsigned shape;    // exactly one of the shapes above
+    void (*run)(bench_run *run);
+    bench_param params[BENCH_PARAMS_MAX];    // ends at the first without a name
+};
+
+struct bench_backend {
+    const char *name, *help;
+    unsigned shapes;    // mask
+    const bench_workload *const *workloads;
+    size_t workload_count;
+    bench_backend *next;
+};
+
+typedef struct bench_slot_options {
+    size_t size;         // of a block, bytes
+    size_t capacity;     // hard limit that the workload asks for, 0 for none
+    size_t most_live;    // blocks alive at once that the workload can reach
+} bench_slot_options;
+
+// What an allocator asked its own source (heap or system) for, to hand out blocks.
+typedef struct bench_requests {
+    uint64_t count, bytes;
+} bench_requests;
+
+struct bench_run {
+    const bench_workload *workload;
+    const bench_backend *backend;
+    uint64_t values[BENCH_PARAMS_MAX];
+    uint64_t ops, checksum;
+    double pass_ns[BENCH_PASSES_MAX];    // ns per op of each pass
+    unsigned pass_count, pass_limit;     // pass_limit 0: as long as the time lasts
+    uint64_t timed_ns, started_ns;
+    long faults_before, faults_timed;    // page faults, minor and major, between start and stop
+    struct {
+        const char *name;
+        uint64_t value;
+    } counts[BENCH_COUNTS_MAX];
+    unsigned count_count;
+};
+
+// Called by the constructor that BENCH_BACKEND defines, before main.
+void bench_register(bench_backend *backend);
+
+// The value of a parameter of this workload. Requires: the workload registers it.
+uint64_t bench_value(const bench_run *run, const char *name);
+// One line on stderr and exit status 1.
+void bench_fail(const bench_run *run, const char *what) __attribute__((noreturn));
+// Whether to run one more pass: at least three, until 0.1 s of timed work is done or the limit is reached.
+bool bench_more(const bench_run *run);
+void bench_start(bench_run *run);
+// Ends the pass that did `ops` operations with this checksum. Fails the process if an earlier pass had another one.
+void bench_stop(bench_run *run, uint64_t ops, uint64_t checksum);
+// The same for work that timed itself (threads): from first start to last end.
+void bench_pass(bench_run *run, uint64_t ops, uint64_t checksum, uint64_t ns);
+// A figure of the last pass that is shown beside the times, such as the number of heap allocations.
+void bench_count(bench_run *run, const char *name, uint64_t value);
+// Any thread. Nanoseconds of the monotonic clock.
+uint64_t bench_now(void);
+
+// The compiler must take it that somebody else reads and writes the block (and all other memory) here.
+static inline __attribute__((always_inline)) void bench_escape(void *p) { __asm__ volatile("" : : "r"(p) : "memory"); }
+
+// The block, which every workload checks as a program would.
+static inline void *bench_need(const bench_run *run, void *block) {
+    if (__builtin_expect(block == NULL, 0)) bench_fail(run, "no memory");
+    return block;
+}
+
+// Marsaglia's xorshift64; `state` must not be 0.
+static inline uint64_t bench_random(uint64_t *state) {
+    uint64_t x = *state;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return *state = x;
+}
+
+// At the end of a workload's file. RUN and the parameters, each {name, default, least, most, help}, follow the texts.
+#define BENCH_WORKLOAD(NAME, SHAPE, OP, HELP, ...) \
+    static const bench_workload bench_workload_##NAME = {#NAME, HELP, OP, SHAPE, NAME##_run, {__VA_ARGS__}}
+
+// At the end of a backend's file, after workloads_all.h.
+#define BENCH_BACKEND(IDENT, NAME, SHAPES, HELP)                                                    \
+    static bench_backend IDENT = {NAME, HELP, SHAPES, bench_workloads, BENCH_WORKLOAD_COUNT, NULL}; \
+    __attribute__((constructor)) static void IDENT##_register(void) { bench_register(&IDENT); }     \
+    typedef int IDENT##_needs_semicolon
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
