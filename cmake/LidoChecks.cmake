@@ -34,3 +34,10 @@ set(lido_bad "${CMAKE_BINARY_DIR}/check-style-bad")
 file(WRITE "${lido_bad}/a.c" "\tint a; \nint b;")
 lido_add_check(style-sees check-style "${lido_bad}")
 set_tests_properties(check.style-sees PROPERTIES PASS_REGULAR_EXPRESSION "1 files, 4 violations")
+
+# What other projects see: the README's program, and an installed lido. A sanitizer would have to be in their build too.
+if(NOT LIDO_SANITIZE)
+  lido_add_check(readme check-readme "${CMAKE_BINARY_DIR}" "${CMAKE_C_COMPILER}")
+  add_test(NAME check.install COMMAND "${PROJECT_SOURCE_DIR}/script/check-install" "${CMAKE_BINARY_DIR}")
+  set_tests_properties(check.install PROPERTIES LABELS check TIMEOUT 300 PROCESSORS 2)
+endif()

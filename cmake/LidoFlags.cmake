@@ -29,6 +29,8 @@ target_compile_definitions(lido_flags INTERFACE _GNU_SOURCE)
 target_compile_options(lido_flags INTERFACE
   -Wall -Wextra -Wundef -Wshadow
   $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+  # C++14 has operator delete with a size; Clang 14 wants to be asked for it.
+  $<$<COMPILE_LANGUAGE:CXX>:-fsized-deallocation>
   $<$<BOOL:${LIDO_WERROR}>:-Werror>
   # No build path in asserts, debug sections or coverage notes: two builds of one commit are alike wherever they stand.
   "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
