@@ -26,7 +26,7 @@ LIDO_INLINE size_t lido__min(size_t a, size_t b) { return a < b ? a : b; }
 LIDO_INLINE size_t lido__max(size_t a, size_t b) { return a > b ? a : b; }
 // Requires: n != 0.
 LIDO_INLINE unsigned lido__lowest_bit(uint64_t n) { return (unsigned)__builtin_ctzll(n); }
-LIDO_INLINE unsigned lido__highest_bit(uint64_t n) { return 63u - (unsigned)__builtin_clzll(n); }
+LIDO_INLINE unsigned lido__highest_bit(uint64_t n) { return 63u ^ (unsigned)__builtin_clzll(n); }
 
 // Three grades of check (STYLE): REQUIRE is about the caller and always on, see os/report.h; ASSERT is about ourselves,
 // cheap, debug builds; VERIFY walks a structure, debug builds, called from tests.

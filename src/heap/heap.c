@@ -42,19 +42,26 @@ static void *out_of_memory(void) {
 
 // --- malloc, calloc, aligned ----------------------------------------------------------------------------------------
 
-// Requires: 1 <= size <= LIDO__SMALL_MAX.
-static void *small_alloc(size_t size) {
-    lido_pool *pool = class_pool(size);
-    void *block = lido__bin_pop(lido__bin_at(lido__self, pool->entry));
-    if (LIDO_LIKELY(block != NULL)) return block;
-    block = lido__bin_alloc_slow(pool);
+static LIDO__NOINLINE void *small_refill(size_t size) {
+    void *block = lido__bin_alloc_slow(class_pool(size));
     return LIDO_LIKELY(block != NULL) ? block : out_of_memory();
 }
 
-void *lido__malloc_slow(size_t size) {
-    if (LIDO_LIKELY(size <= LIDO__SMALL_MAX)) return small_alloc(size != 0 ? size : 1);
+// Requires: 1 <= size <= LIDO__SMALL_MAX.
+LIDO_INLINE void *small_alloc(size_t size) {
+    void *block = lido__bin_pop(lido__bin_at(lido__self, lido__class_entry(lido__class_of(size))));
+    return LIDO_LIKELY(block != NULL) ? block : small_refill(size);
+}
+
+static LIDO__NOINLINE void *large_alloc(size_t size) {
     bool zero;
     return lido__large_alloc(size, 1, NULL, &zero);
+}
+
+void *lido__malloc_tiny_refill(size_t size) { return small_refill(size != 0 ? size : 1); }
+
+void *lido__malloc_not_tiny(size_t size) {
+    return LIDO_LIKELY(size <= LIDO__SMALL_MAX) ? small_alloc(size) : large_alloc(size);
 }
 
 void *lido_malloc(size_t size) { return lido__malloc(size); }

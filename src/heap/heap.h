@@ -19,15 +19,14 @@
 
 #include <lido/heap.h>
 
-LIDO__NOINLINE LIDO__HIDDEN void *lido__malloc_slow(size_t size);
+LIDO__NOINLINE LIDO__HIDDEN void *lido__malloc_tiny_refill(size_t size);    // size <= LIDO__TINY_MAX, and the bin is empty
+LIDO__NOINLINE LIDO__HIDDEN void *lido__malloc_not_tiny(size_t size);       // size > LIDO__TINY_MAX
 LIDO__NOINLINE LIDO__HIDDEN void lido__free_slow(void *p);
 
 LIDO_INLINE void *lido__malloc(size_t size) {
-    if (LIDO_LIKELY(size <= LIDO__TINY_MAX)) {
-        void *block = lido__bin_pop(lido__bin_at(lido__self, lido__tiny_entry(size)));
-        if (LIDO_LIKELY(block != NULL)) return block;
-    }
-    return lido__malloc_slow(size);
+    if (LIDO_UNLIKELY(size > LIDO__TINY_MAX)) return lido__malloc_not_tiny(size);
+    void *block = lido__bin_pop(lido__bin_at(lido__self, lido__tiny_entry(size)));
+    return LIDO_LIKELY(block != NULL) ? block : lido__malloc_tiny_refill(size);
 }
 
 LIDO_INLINE void lido__free(void *p) {

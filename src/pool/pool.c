@@ -12,14 +12,14 @@
 #include <errno.h>
 #include <string.h>
 
-// A full batch is about 4 KiB: two chains a bin stay well within the first-level cache, and a lock or an atomic step every
-// that many bytes does not show. At least 8 blocks to 1 KiB (a program that juggles a few larger buffers), fewer above.
+// A full batch is 4 to 8 KiB: two chains a bin stay within the first-level cache, and an atomic step every that many bytes
+// does not show. Fewer blocks above 1 KiB, where the work on a block outweighs the work for it.
 static uint32_t batch_for(size_t block_bytes) {
     if (block_bytes > 8192) return 1;
     if (block_bytes > 2048) return 2;
     if (block_bytes > 1024) return 4;
-    size_t blocks = 4096 / block_bytes;
-    return (uint32_t)(blocks > 128 ? 128 : blocks < 8 ? 8 : blocks);
+    size_t blocks = (block_bytes <= 64 ? 4096 : 8192) / block_bytes;
+    return (uint32_t)(blocks > 128 ? 128 : blocks);
 }
 
 static lido__way way_for(const lido_pool_options *options) {
