@@ -14,7 +14,10 @@
 #include <string.h>
 
 enum {
-    BATCH_FIRST = 8,           // a bin starts small and doubles; most bins of most threads never see a second batch
+    // A bin starts with 512 bytes, at most 8 blocks and at least one, and doubles with each refill or spill: most bins of
+    // most threads never see a second batch, and 200 idle threads with 40 sizes each must stay small.
+    BATCH_FIRST = 8,
+    BATCH_FIRST_BYTES = 512,
     CACHED_STRUCTURES = 16,    // of ended threads, kept for the next ones: their pages are present and zero
 };
 
@@ -36,7 +39,8 @@ static _Atomic uint32_t trim_epoch;      // relaxed: a wish
 // --- bins -----------------------------------------------------------------------------------------------------------
 
 static void bin_start(lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
-    back->batch = pool->batch_max < BATCH_FIRST ? pool->batch_max : BATCH_FIRST;
+    size_t first = lido__min(lido__min(BATCH_FIRST, BATCH_FIRST_BYTES / pool->slabs.block_bytes), pool->batch_max);
+    back->batch = (uint32_t)lido__max(first, 1);
     bin->room = back->batch;
     bin->check = pool->bin_check;
 }
