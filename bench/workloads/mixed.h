@@ -27,14 +27,15 @@ static void mixed_prepare(uint64_t life) {
     memset(mixed_wheel, 0, (life + 1) * sizeof mixed_wheel[0]);
 }
 
-static inline uint64_t mixed_bury(const bench_slot *slots, uint64_t spoke) {
+// `weight` differs from step to step, so that the sum tells blocks that were swapped or given out twice.
+static inline uint64_t mixed_bury(const bench_slot *slots, uint64_t spoke, uint64_t weight) {
     uint64_t sum = 0;
     uint32_t index = mixed_wheel[spoke];
     mixed_wheel[spoke] = 0;
     while (index != 0) {
         mixed_cell *cell = &mixed_cells[index];
         uint32_t next = cell->next;
-        sum += cell->block[0] + 3u * cell->block[mixed_size[cell->kind] - 1];
+        sum += weight * (cell->block[0] + 3u * cell->block[mixed_size[cell->kind] - 1]);
         bench_escape(cell->block);
         slot_free(slots[cell->kind], cell->block);
         cell->next = mixed_free_cell;
@@ -66,11 +67,11 @@ static uint64_t mixed_pass(const bench_run *run, const bench_slot *slots, uint64
         uint32_t kind = (uint32_t)((dice >> 32) * MIXED_SIZES >> 32);
         uint64_t end = now + 1 + ((dice & 0xffffffff) * life >> 32);
         if (end > life) end -= life + 1;
-        sum += mixed_bury(slots, now);
+        sum += mixed_bury(slots, now, step + 1);
         mixed_bear(run, slots, kind, step, end);
         if (++now > life) now = 0;
     }
-    for (uint64_t spoke = 0; spoke <= life; spoke++) sum += mixed_bury(slots, spoke);
+    for (uint64_t spoke = 0; spoke <= life; spoke++) sum += mixed_bury(slots, spoke, spoke + 1);
     return sum;
 }
 
