@@ -10,7 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
-lido__foreign lido__foreign_malloc;
+// weak: src/malloc has another
+__attribute__((weak)) lido__foreign lido__foreign_malloc;
 
 static lido_pool classes[LIDO__CLASS_COUNT];
 static _Atomic uint32_t classes_made;    // 0 no, 1 being made, 2 yes

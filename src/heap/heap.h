@@ -34,7 +34,7 @@ LIDO_INLINE void lido__free(void *p) {
 }
 
 // What to do with blocks that the C library's own malloc gave out before ours was in place, or behind its back. NULL in the
-// plain library, where such a block is a mistake; set by src/malloc.
+// plain library, where such a block is a mistake; src/malloc defines it.
 typedef struct lido__foreign {
     void (*free)(void *p);
     void *(*realloc)(void *p, size_t size);

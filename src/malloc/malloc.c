@@ -31,9 +31,7 @@ static size_t foreign_usable_size(const void *p) {
     return (field & ~(size_t)7) - sizeof(size_t);
 }
 
-__attribute__((constructor)) static void know_the_c_library(void) {
-    lido__foreign_malloc = (lido__foreign){foreign_free, foreign_realloc, foreign_usable_size};
-}
+lido__foreign lido__foreign_malloc = {foreign_free, foreign_realloc, foreign_usable_size};
 
 EXPORT void *malloc(size_t size) { return lido__malloc(size); }
 EXPORT void free(void *p) { lido__free(p); }

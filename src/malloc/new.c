@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the lido authors
 //
-// operator new and delete in all their forms, by their linker names, so that the library needs no C++ run time: what a
-// failed new must do (call the new-handler, throw std::bad_alloc) is asked of the program's own, which is there whenever
-// somebody calls these. Compiled with -fexceptions: the exception passes through.
+// operator new and delete by their linker names, so that the library needs no C++ run time: what a failed new must do (call
+// the new-handler, throw std::bad_alloc) is asked of the program's own, which is there whenever somebody calls these.
+// Compiled with -fexceptions: the exception passes through.
+//
+// The nothrow forms are not here: the C++ library's own call the throwing ones and catch, which C cannot.
 //
 // The names are those of the Itanium C++ ABI with size_t as unsigned long (m) or unsigned int (j).
 #include "heap/heap.h"
@@ -38,18 +40,6 @@ static LIDO__COLD void *allocate_or_throw(size_t size, size_t alignment) {
     abort();
 }
 
-// The nothrow forms call the handler too, once a round, and give up when there is none. A handler that throws goes
-// through std::terminate there; the library's own does the same in effect for handlers marked noexcept.
-static LIDO__COLD void *allocate_or_null(size_t size, size_t alignment) {
-    for (;;) {
-        new_handler handler = _ZSt15get_new_handlerv != NULL ? _ZSt15get_new_handlerv() : NULL;
-        if (handler == NULL) return NULL;
-        handler();
-        void *p = allocate(size, alignment);
-        if (p != NULL) return p;
-    }
-}
-
 LIDO_INLINE void *throwing(size_t size) {
     void *p = lido__malloc(size);
     return LIDO_LIKELY(p != NULL) ? p : allocate_or_throw(size, 1);
@@ -58,34 +48,17 @@ LIDO_INLINE void *throwing_aligned(size_t size, size_t alignment) {
     void *p = allocate(size, alignment);
     return LIDO_LIKELY(p != NULL) ? p : allocate_or_throw(size, alignment);
 }
-LIDO_INLINE void *nothrow(size_t size, size_t alignment) {
-    void *p = allocate(size, alignment);
-    return LIDO_LIKELY(p != NULL) ? p : allocate_or_null(size, alignment);
-}
-
-// new, new[]; with nothrow; with alignment; with both
+// new, new[]; with alignment
 EXPORT void *SIZED(_Znw, )(size_t size) { return throwing(size); }
 EXPORT void *SIZED(_Zna, )(size_t size) { return throwing(size); }
-EXPORT void *SIZED(_Znw, RKSt9nothrow_t)(size_t size, const void *tag) { return (void)tag, nothrow(size, 1); }
-EXPORT void *SIZED(_Zna, RKSt9nothrow_t)(size_t size, const void *tag) { return (void)tag, nothrow(size, 1); }
 EXPORT void *SIZED(_Znw, St11align_val_t)(size_t size, size_t alignment) { return throwing_aligned(size, alignment); }
 EXPORT void *SIZED(_Zna, St11align_val_t)(size_t size, size_t alignment) { return throwing_aligned(size, alignment); }
-EXPORT void *SIZED(_Znw, St11align_val_tRKSt9nothrow_t)(size_t size, size_t alignment, const void *tag) {
-    return (void)tag, nothrow(size, alignment);
-}
-EXPORT void *SIZED(_Zna, St11align_val_tRKSt9nothrow_t)(size_t size, size_t alignment, const void *tag) {
-    return (void)tag, nothrow(size, alignment);
-}
 
-// delete, delete[]; with nothrow; with alignment; with both; with size; with size and alignment
+// delete, delete[]; with alignment; with size; with both
 EXPORT void _ZdlPv(void *p) { lido__free(p); }
 EXPORT void _ZdaPv(void *p) { lido__free(p); }
-EXPORT void _ZdlPvRKSt9nothrow_t(void *p, const void *tag) { (void)tag, lido__free(p); }
-EXPORT void _ZdaPvRKSt9nothrow_t(void *p, const void *tag) { (void)tag, lido__free(p); }
 EXPORT void _ZdlPvSt11align_val_t(void *p, size_t alignment) { (void)alignment, lido__free(p); }
 EXPORT void _ZdaPvSt11align_val_t(void *p, size_t alignment) { (void)alignment, lido__free(p); }
-EXPORT void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *p, size_t alignment, const void *tag) { (void)alignment, (void)tag, lido__free(p); }
-EXPORT void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *p, size_t alignment, const void *tag) { (void)alignment, (void)tag, lido__free(p); }
 EXPORT void SIZED(_ZdlPv, )(void *p, size_t size) { (void)size, lido__free(p); }
 EXPORT void SIZED(_ZdaPv, )(void *p, size_t size) { (void)size, lido__free(p); }
 EXPORT void SIZED(_ZdlPv, St11align_val_t)(void *p, size_t size, size_t alignment) { (void)size, (void)alignment, lido__free(p); }

@@ -101,7 +101,10 @@ static void each_lock(void (*call)(lido__lock *)) {
 
 static void before_fork(void) { each_lock(lido__lock_acquire_unranked); }
 static void after_fork_in_parent(void) { each_lock(lido__lock_release_unranked); }
-static void after_fork_in_child(void) { each_lock(lido__lock_reset); }
+static void after_fork_in_child(void) {
+    each_lock(lido__lock_reset);
+    lido__threads_forget_others();
+}
 
 __attribute__((constructor)) static void watch_forks(void) {
     lido__start();

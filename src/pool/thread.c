@@ -220,8 +220,10 @@ static LIDO__NOINLINE lido__thread *thread_start(void) {
     UNLOCK();
     thread->trim_epoch = LIDO__ATOMIC_LOAD(&trim_epoch, relaxed);
     lido__self = thread;
-    lido__os_thread_exit_arm(thread);    // may come back here through calloc: self is set, so it finds its bins
-    return thread;
+    // arming may come back here through calloc: self is set, so it finds its bins
+    if (lido__os_thread_exit_arm(thread)) return thread;
+    lido__thread_end(thread);    // nobody would take it away: this thread does without
+    return NULL;
 }
 
 static unsigned limit_of_entries(void) {
@@ -320,6 +322,13 @@ void lido__threads_trim(void) {
         lido__run_free(lido__slab_of(list));
         list = next;
     }
+}
+
+void lido__threads_forget_others(void) {
+    lido__thread *self = lido__self != &lido__thread_none ? lido__self : NULL;
+    all_threads = self;
+    thread_count = self != NULL ? 1 : 0;
+    if (self != NULL) self->next = self->previous = NULL;
 }
 
 void lido__threads_ask_to_flush(void) {

@@ -123,6 +123,9 @@ LIDO__HIDDEN size_t lido__threads_count(void);
 LIDO__HIDDEN void lido__thread_end(void *argument);
 // Tells how far flushes must look. Caller holds the registry's lock.
 LIDO__HIDDEN void lido__thread_note_entry_locked(unsigned entry);
+// In the child of a fork, which has one thread. What the others' bins held is lost to it: they may have been stopped half
+// way through a step.
+LIDO__HIDDEN void lido__threads_forget_others(void);
 // Gives structures of ended threads back.
 LIDO__HIDDEN void lido__threads_trim(void);
 // Asks all other threads to flush at their next slow half.
