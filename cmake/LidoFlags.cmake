@@ -24,6 +24,18 @@ endforeach()
 
 find_package(Threads REQUIRED)
 
+# What a sanitizer or coverage build adds, to every compilation and every link.
+add_library(lido_instrument INTERFACE)
+if(LIDO_SANITIZE)
+  target_compile_options(lido_instrument INTERFACE
+    -fsanitize=${LIDO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1)
+  target_link_options(lido_instrument INTERFACE -fsanitize=${LIDO_SANITIZE})
+endif()
+if(LIDO_COVERAGE)
+  target_compile_options(lido_instrument INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(lido_instrument INTERFACE --coverage)
+endif()
+
 add_library(lido_flags INTERFACE)
 target_compile_definitions(lido_flags INTERFACE _GNU_SOURCE)
 target_compile_options(lido_flags INTERFACE
@@ -34,12 +46,7 @@ target_compile_options(lido_flags INTERFACE
   $<$<BOOL:${LIDO_WERROR}>:-Werror>
   # No build path in asserts, debug sections or coverage notes: two builds of one commit are alike wherever they stand.
   "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
-if(LIDO_SANITIZE)
-  target_compile_options(lido_flags INTERFACE
-    -fsanitize=${LIDO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1)
-  target_link_options(lido_flags INTERFACE -fsanitize=${LIDO_SANITIZE})
-endif()
-target_link_libraries(lido_flags INTERFACE Threads::Threads)
+target_link_libraries(lido_flags INTERFACE lido_instrument Threads::Threads)
 
 add_library(lido_library_flags INTERFACE)
 target_compile_options(lido_library_flags INTERFACE

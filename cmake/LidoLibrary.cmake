@@ -40,11 +40,8 @@ function(lido_library target type output_name export_name)
   add_library(lido::${export_name} ALIAS ${target})
   target_include_directories(${target} PUBLIC
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-  target_link_libraries(${target} PUBLIC Threads::Threads)
+  target_link_libraries(${target} PUBLIC $<BUILD_INTERFACE:lido_instrument> Threads::Threads)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output_name} EXPORT_NAME ${export_name} LINKER_LANGUAGE C)
-  if(LIDO_SANITIZE)
-    target_link_options(${target} PUBLIC -fsanitize=${LIDO_SANITIZE})
-  endif()
   if(type STREQUAL SHARED)
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
     # nodelete: thread-exit hooks of live threads point into the library. now: no lazy binding inside malloc.
