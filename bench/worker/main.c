@@ -130,11 +130,10 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median_pass(bench_run *run) {
-    unsigned n = run->pass_count;
-    if (n == 0) bench_fail(run, "did no pass");
-    qsort(run->pass_ns, n, sizeof run->pass_ns[0], ascending);
-    return n % 2 != 0 ? run->pass_ns[n / 2] : (run->pass_ns[n / 2 - 1] + run->pass_ns[n / 2]) / 2;
+// Sorts the passes.
+static double median(double *passes, unsigned n) {
+    qsort(passes, n, sizeof passes[0], ascending);
+    return n % 2 != 0 ? passes[n / 2] : (passes[n / 2 - 1] + passes[n / 2]) / 2;
 }
 
 static void report(bench_run *run) {
@@ -142,8 +141,11 @@ static void report(bench_run *run) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     char malloc_path[PATH_MAX], free_path[PATH_MAX];
-    printf("ns_per_op=%.4f\nops=%llu\npasses=%u\nchecksum=%llu\n", median_pass(run), (unsigned long long)run->ops,
-           run->pass_count, (unsigned long long)run->checksum);
+    if (run->pass_count == 0) bench_fail(run, "did no pass");
+    printf("ns_per_op=%.4f\ncpu_ns_per_op=%.4f\n", median(run->pass_ns, run->pass_count),
+           median(run->pass_cpu_ns, run->pass_count));
+    printf("ops=%llu\npasses=%u\nchecksum=%llu\n", (unsigned long long)run->ops, run->pass_count,
+           (unsigned long long)run->checksum);
     printf("rss_peak_kb=%ld\nrss_final_kb=%ld\n", memory.peak_kb, memory.now_kb);
     printf("page_faults=%ld\npage_faults_timed=%ld\n", usage.ru_minflt + usage.ru_majflt, run->faults_timed);
     printf("malloc_library=%s\nfree_library=%s\n", library_of("malloc", malloc_path), library_of("free", free_path));

@@ -15,11 +15,15 @@ enum {
     PASSES_LEAST = 3,
 };
 
-uint64_t bench_now(void) {
+static uint64_t read_clock(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+
+uint64_t bench_now(void) { return read_clock(CLOCK_MONOTONIC); }
+
+uint64_t bench_cpu_now(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 static long faults_now(void) {
     struct rusage usage;
@@ -47,19 +51,22 @@ bool bench_more(const bench_run *run) {
 
 void bench_start(bench_run *run) {
     run->faults_before = faults_now();
+    run->started_cpu_ns = bench_cpu_now();    // outside, as it is a system call
     run->started_ns = bench_now();
 }
 
 void bench_stop(bench_run *run, uint64_t ops, uint64_t checksum) {
     uint64_t ns = bench_now() - run->started_ns;
+    uint64_t cpu_ns = bench_cpu_now() - run->started_cpu_ns;
     run->faults_timed += faults_now() - run->faults_before;
-    bench_pass(run, ops, checksum, ns);
+    bench_pass(run, ops, checksum, ns, cpu_ns);
 }
 
-void bench_pass(bench_run *run, uint64_t ops, uint64_t checksum, uint64_t ns) {
+void bench_pass(bench_run *run, uint64_t ops, uint64_t checksum, uint64_t ns, uint64_t cpu_ns) {
     if (run->pass_count != 0 && checksum != run->checksum) bench_fail(run, "two passes gave different contents");
     run->ops = ops;
     run->checksum = checksum;
+    run->pass_cpu_ns[run->pass_count] = (double)cpu_ns / (double)ops;
     run->pass_ns[run->pass_count++] = (double)ns / (double)ops;
     run->timed_ns += ns;
 }

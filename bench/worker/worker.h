@@ -82,9 +82,10 @@ struct bench_run {
     const bench_backend *backend;
     uint64_t values[BENCH_PARAMS_MAX];
     uint64_t ops, checksum;
-    double pass_ns[BENCH_PASSES_MAX];    // ns per op of each pass
-    unsigned pass_count, pass_limit;     // pass_limit 0: as long as the time lasts
-    uint64_t timed_ns, started_ns;
+    double pass_cpu_ns[BENCH_PASSES_MAX];    // the same by CPU time of the process
+    double pass_ns[BENCH_PASSES_MAX];        // ns per op of each pass
+    unsigned pass_count, pass_limit;         // pass_limit 0: as long as the time lasts
+    uint64_t timed_ns, started_ns, started_cpu_ns;
     long faults_before, faults_timed;    // page faults, minor and major, between start and stop
     struct {
         const char *name;
@@ -105,12 +106,14 @@ bool bench_more(const bench_run *run);
 void bench_start(bench_run *run);
 // Ends the pass that did `ops` operations with this checksum. Fails the process if an earlier pass had another one.
 void bench_stop(bench_run *run, uint64_t ops, uint64_t checksum);
-// The same for work that timed itself (threads): from first start to last end.
-void bench_pass(bench_run *run, uint64_t ops, uint64_t checksum, uint64_t ns);
+// The same for work that timed itself (threads): from first start to last end, and CPU time of all threads.
+void bench_pass(bench_run *run, uint64_t ops, uint64_t checksum, uint64_t ns, uint64_t cpu_ns);
 // A figure of the last pass that is shown beside the times, such as the number of heap allocations.
 void bench_count(bench_run *run, const char *name, uint64_t value);
 // Any thread. Nanoseconds of the monotonic clock.
 uint64_t bench_now(void);
+// Any thread. Nanoseconds of CPU time of the calling thread.
+uint64_t bench_cpu_now(void);
 
 // The compiler must take it that somebody else reads and writes the block (and all other memory) here.
 static inline __attribute__((always_inline)) void bench_escape(void *p) { __asm__ volatile("" : : "r"(p) : "memory"); }

@@ -14,7 +14,7 @@ typedef struct threads8_worker {
     bench_run *run;
     bench_slot *shared;    // NULL: open one of its own
     bench_slot_options options;
-    uint64_t count, sum, from_ns, to_ns;
+    uint64_t count, sum, from_ns, to_ns, cpu_ns;
 } threads8_worker;
 
 static uint64_t threads8_pairs(const bench_run *run, bench_slot slot, uint64_t count) {
@@ -38,9 +38,11 @@ static void *threads8_main(void *context) {
         bench_fail(worker->run, "cannot open the allocator in a thread");
     threads8_pairs(worker->run, slot, worker->count / 100 + 1);
     pthread_barrier_wait(worker->gate);
+    uint64_t cpu_from_ns = bench_cpu_now();
     worker->from_ns = bench_now();
     worker->sum = threads8_pairs(worker->run, slot, worker->count);
     worker->to_ns = bench_now();
+    worker->cpu_ns = bench_cpu_now() - cpu_from_ns;
     if (worker->shared == NULL) slot_close(slot);
     return NULL;
 }
@@ -59,15 +61,16 @@ static void threads8_pass(bench_run *run, bench_slot *shared, const bench_slot_o
         if (pthread_create(&workers[i].thread, NULL, threads8_main, &workers[i]) != 0)
             bench_fail(run, "cannot start a thread");
     }
-    uint64_t sum = 0, from = UINT64_MAX, to = 0;
+    uint64_t sum = 0, from = UINT64_MAX, to = 0, cpu = 0;
     for (uint64_t i = 0; i < threads; i++) {
         pthread_join(workers[i].thread, NULL);
         sum += workers[i].sum;
+        cpu += workers[i].cpu_ns;
         if (workers[i].from_ns < from) from = workers[i].from_ns;
         if (workers[i].to_ns > to) to = workers[i].to_ns;
     }
     pthread_barrier_destroy(&gate);
-    bench_pass(run, count * threads, sum, to - from);
+    bench_pass(run, count * threads, sum, to - from, cpu);
 }
 
 static void threads8_run(bench_run *run) {

@@ -122,7 +122,7 @@ class Figures(unittest.TestCase):
     def test_table(self):
         for name in ("glibc", "lido", "lido-local", "mutex-pool", "new-delete"):
             self.assertRegex(self.done.stdout, rf"(?m)^  {name} +\d+\.\d\d +\d+\.\d\d to \d+\.\d\d +\d+\.\d\d ")
-        self.assertIn("5 rounds in random order, seed 7;", self.done.stdout)
+        self.assertIn("5 rounds in random order, seed 7; wall time;", self.done.stdout)
         self.assertIn("quick: a tenth of the work; not for figures to quote", self.done.stdout)
         self.assertNotIn("fewer than", self.done.stdout)
 
@@ -144,6 +144,19 @@ class Figures(unittest.TestCase):
         report, _ = bench_json("--rounds", "1", "--quick", "--workload", "pair64", "--allocator", "glibc", *SMALL,
                                "--budget", "1")
         self.assertGreater(report["method"]["rounds"], 5)
+
+    def test_cpu_clock(self):
+        # A free that sleeps costs wall time and next to no CPU time.
+        words = ["--rounds", "1", "--workload", "pair64", "--param", "count=200",
+                 "--allocator", f"sleeps={HELPERS}/malloc-sleep.so"]
+        by_wall, done = bench_json(*words)
+        by_cpu, _ = bench_json(*words, "--clock", "cpu")
+        self.assertEqual(("wall", "cpu"), (by_wall["method"]["clock"], by_cpu["method"]["clock"]))
+        wall, cpu = rows(by_wall, "pair64")["sleeps"], rows(by_cpu, "pair64")["sleeps"]
+        self.assertGreater(wall["ns_per_op"]["median"], 50000)
+        self.assertLess(cpu["ns_per_op"]["median"], wall["ns_per_op"]["median"] / 2)
+        self.assertTrue(wall["disturbed"])
+        self.assertIn("* 1 rows had less than 95 % of their CPU", done.stdout)
 
     def test_json_alone_on_stdout(self):
         done = bench("--rounds", "1", "--quick", "--workload", "pair64", "--allocator", "glibc", *SMALL, "--json", "-")

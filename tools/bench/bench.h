@@ -32,12 +32,18 @@ enum {
     BENCH_ROUNDS_MAX = 200,
     BENCH_ROUNDS_LEAST = 5,    // below that a median says little; such a run is marked
     BENCH_OUTPUT_MAX = 16384,
+    BENCH_SHAPE_THREADS = 8,    // as in the workers
 };
 
 typedef enum bench_kind {
     BENCH_MALLOC,    // a malloc of the process, by preload
     BENCH_POOL,      // called by its own name
 } bench_kind;
+
+typedef enum bench_clock {
+    BENCH_CLOCK_WALL,
+    BENCH_CLOCK_CPU,    // of the process: for a machine that others use too; rows of threads stay with wall time
+} bench_clock;
 
 typedef struct bench_param {
     const char *name, *help;
@@ -78,6 +84,7 @@ typedef struct bench_options {
     int rounds;
     double budget_s, timeout_s;
     uint64_t seed;
+    bench_clock clock;
     bool seed_given, quick, list, help;
 } bench_options;
 
@@ -89,7 +96,8 @@ typedef struct bench_machine {
 } bench_machine;
 
 typedef struct bench_sample {
-    double ns_per_op;
+    double ns_per_op;    // by the clock that was chosen
+    double cpu_share;    // CPU time by wall time of the timed passes: below 1 others had the CPU
     long rss_peak_kb, rss_final_kb, page_faults, page_faults_timed;
     long voluntary_switches, involuntary_switches;
     double user_s, system_s;
@@ -163,6 +171,7 @@ void bench_checksums_compare(bench_plan *plan);
 bench_spread bench_spread_of(double *values, int count);
 typedef double (*bench_figure)(const bench_sample *sample);
 double bench_figure_time(const bench_sample *sample);
+double bench_figure_cpu_share(const bench_sample *sample);
 double bench_figure_rss(const bench_sample *sample);
 double bench_figure_faults(const bench_sample *sample);
 double bench_figure_timed_faults(const bench_sample *sample);
@@ -170,6 +179,8 @@ double bench_figure_final_rss(const bench_sample *sample);
 // Requires: the row has a sample.
 bench_spread bench_row_spread(const bench_row *row, bench_figure figure);
 static inline bool bench_row_ok(const bench_row *row) { return row->fault[0] == '\0' && row->sample_count > 0; }
+// A row of one thread that had less than 95 % of its CPU: its wall time is partly that of others.
+bool bench_row_disturbed(const bench_row *row);
 // The row of an allocator on a workload, NULL if there is none or it failed.
 const bench_row *bench_row_find(const bench_plan *plan, const bench_workload *workload, const char *allocator);
 // The fastest row of an installed peer malloc on a workload, NULL if there is none.

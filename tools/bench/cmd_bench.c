@@ -71,6 +71,8 @@ const lido_command lido_command_bench = {
     "  --budget SECONDS         more rounds as long as this time lasts (default 0)\n"
     "  --timeout SECONDS        for one process (default 60)\n"
     "  --seed N                 the order of an earlier run\n"
+    "  --clock wall|cpu         time by the clock on the wall (default), or CPU time, for a machine that is not idle;\n"
+    "                           rows of several threads are always by the wall\n"
     "  --quick                  a tenth of the work: for a look, not for figures to quote\n"
     "  --json FILE              write everything there too (schema lido-bench/1); - is stdout, without the table\n"
     "  --list                   explain workloads, their parameters and the allocators, and measure nothing\n"

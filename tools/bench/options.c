@@ -11,7 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_WORKLOAD = 256, OPT_ALLOCATOR, OPT_PARAM, OPT_ROUNDS, OPT_BUDGET, OPT_TIMEOUT, OPT_SEED, OPT_JSON };
+enum {
+    OPT_WORKLOAD = 256,
+    OPT_ALLOCATOR,
+    OPT_PARAM,
+    OPT_ROUNDS,
+    OPT_BUDGET,
+    OPT_TIMEOUT,
+    OPT_SEED,
+    OPT_JSON,
+    OPT_CLOCK
+};
 
 static const struct option long_options[] = {
     {"workload", required_argument, NULL, OPT_WORKLOAD},
@@ -22,6 +32,7 @@ static const struct option long_options[] = {
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
     {"seed", required_argument, NULL, OPT_SEED},
     {"json", required_argument, NULL, OPT_JSON},
+    {"clock", required_argument, NULL, OPT_CLOCK},
     {"quick", no_argument, NULL, 'q'},
     {"list", no_argument, NULL, 'l'},
     {"help", no_argument, NULL, 'h'},
@@ -67,6 +78,12 @@ static int read_rounds(const char *text, int *out) {
     return 0;
 }
 
+static int read_clock(const char *text, bench_clock *out) {
+    if (strcmp(text, "wall") != 0 && strcmp(text, "cpu") != 0) return complain("clock", text, "wall or cpu");
+    *out = text[0] == 'c' ? BENCH_CLOCK_CPU : BENCH_CLOCK_WALL;
+    return 0;
+}
+
 static int read_seed(const char *text, bench_options *options) {
     char *end;
     errno = 0;
@@ -86,6 +103,7 @@ static int read_one(bench_options *o, int option) {
         case OPT_BUDGET: return read_seconds("budget", optarg, 0, &o->budget_s);
         case OPT_TIMEOUT: return read_seconds("timeout", optarg, 0.01, &o->timeout_s);
         case OPT_SEED: return read_seed(optarg, o);
+        case OPT_CLOCK: return read_clock(optarg, &o->clock);
         case OPT_JSON: o->json = optarg; return 0;
         case 'q': o->quick = true; return 0;
         case 'l': o->list = true; return 0;

@@ -112,6 +112,7 @@ static void put_method(json_out *out, const bench_plan *plan, const bench_catalo
     put_number(out, "rounds", plan->rounds_done);
     put_count(out, "seed", plan->seed);
     put_number(out, "pinned_cpu", machine->pinned_cpu);
+    put_string(out, "clock", options->clock == BENCH_CLOCK_CPU ? "cpu" : "wall");
     put_bool(out, "quick", options->quick);
     put_bool(out, "interrupted", plan->interrupted);
     put_bool(out, "quotable", !options->quick && plan->rounds_done >= BENCH_ROUNDS_LEAST);
@@ -133,6 +134,8 @@ static void put_figures(json_out *out, const bench_row *row, const bench_row *ba
     for (int i = 0; i < row->sample_count; i++) put_number(out, NULL, row->samples[i].ns_per_op);
     close_group(out, ']');
     close_group(out, '}');
+    put_number(out, "cpu_share", bench_row_spread(row, bench_figure_cpu_share).median);
+    put_bool(out, "disturbed", bench_row_disturbed(row));
     put_number(out, "rss_peak_kb", bench_row_spread(row, bench_figure_rss).median);
     put_number(out, "rss_final_kb", bench_row_spread(row, bench_figure_final_rss).median);
     put_number(out, "page_faults", bench_row_spread(row, bench_figure_faults).median);

@@ -8,14 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_machine(const bench_plan *plan, const bench_catalog *catalog, const bench_machine *machine) {
+static void print_machine(const bench_plan *plan, const bench_catalog *catalog, const bench_machine *machine,
+                          const bench_options *options) {
     printf("%s, %d CPUs%s; %s; %s; THP %s; governor %s; turbo %s\n", machine->model, machine->cpus,
            machine->virtual_machine ? " (virtual)" : "", machine->kernel, machine->libc, machine->thp,
            machine->governor, machine->turbo);
     printf("workers: %s,%s; one process a row and round, rows of one thread pinned to CPU %d\n", catalog->compiler,
            catalog->flags, machine->pinned_cpu);
-    printf("%d rounds in random order, seed %llu; load at the start %.1f\n", plan->rounds_done,
-           (unsigned long long)plan->seed, machine->load);
+    printf("%d rounds in random order, seed %llu; %s; load at the start %.1f\n", plan->rounds_done,
+           (unsigned long long)plan->seed, options->clock == BENCH_CLOCK_CPU ? "CPU time but for threads" : "wall time",
+           machine->load);
 }
 
 static void print_title(const bench_workload *workload, const uint64_t *values) {
@@ -44,8 +46,8 @@ static void print_row(const bench_row *row, const bench_row *base, const bench_r
     printf("  %-16s%10.2f%22s", row->allocator->name, ns.median, quartiles);
     print_ratio(10, ns.median, base);
     print_ratio(14, ns.median, peer);
-    printf("%10.1f%10.0f\n", bench_row_spread(row, bench_figure_rss).median / 1024,
-           bench_row_spread(row, bench_figure_faults).median);
+    printf("%10.1f%10.0f%s\n", bench_row_spread(row, bench_figure_rss).median / 1024,
+           bench_row_spread(row, bench_figure_faults).median, bench_row_disturbed(row) ? "  *" : "");
 }
 
 // What a workload counted, if it counts: names as the head, a line for each allocator.
@@ -83,6 +85,13 @@ static void print_means(const bench_plan *plan, const bench_catalog *catalog) {
 
 static void print_notes(const bench_plan *plan, const bench_catalog *catalog, const bench_options *options) {
     if (plan->interrupted) printf("\ninterrupted: this is what was measured until then\n");
+    int disturbed = 0;
+    for (int i = 0; i < plan->row_count; i++) disturbed += bench_row_disturbed(&plan->rows[i]);
+    if (disturbed > 0 && options->clock == BENCH_CLOCK_WALL)
+        printf("\n* %d rows had less than 95 %% of their CPU: other programs ran; repeat on an idle machine or with "
+               "--clock "
+               "cpu\n",
+               disturbed);
     if (options->quick) printf("\nquick: a tenth of the work; not for figures to quote\n");
     if (plan->rounds_done < BENCH_ROUNDS_LEAST)
         printf("\nfewer than %d rounds: not for figures to quote\n", (int)BENCH_ROUNDS_LEAST);
@@ -91,7 +100,7 @@ static void print_notes(const bench_plan *plan, const bench_catalog *catalog, co
 
 void bench_report_text(const bench_plan *plan, const bench_catalog *catalog, const bench_machine *machine,
                        const bench_options *options) {
-    print_machine(plan, catalog, machine);
+    print_machine(plan, catalog, machine, options);
     for (int from = 0; from < plan->row_count;) {
         const bench_workload *workload = plan->rows[from].workload;
         const bench_row *base = bench_row_find(plan, workload, bench_baseline);

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ARGV_MAX = BENCH_PARAMS_MAX + 8, QUICK_PASSES = 3, SHAPE_THREADS = 8 };
+enum { ARGV_MAX = BENCH_PARAMS_MAX + 8, QUICK_PASSES = 3 };
 
 static double seconds_now(void) {
     struct timespec now;
@@ -53,6 +53,7 @@ static void take_count(bench_row *row, const char *name, uint64_t value) {
 
 typedef struct worker_answer {
     bench_sample sample;
+    double wall_ns, cpu_ns;
     uint64_t ops, checksum;
     const char *malloc_library, *free_library;
 } worker_answer;
@@ -60,7 +61,9 @@ typedef struct worker_answer {
 static void take_pair(bench_row *row, worker_answer *answer, const char *key, const char *value) {
     bench_sample *sample = &answer->sample;
     if (strcmp(key, "ns_per_op") == 0)
-        sample->ns_per_op = strtod(value, NULL);
+        answer->wall_ns = strtod(value, NULL);
+    else if (strcmp(key, "cpu_ns_per_op") == 0)
+        answer->cpu_ns = strtod(value, NULL);
     else if (strcmp(key, "ops") == 0)
         answer->ops = strtoull(value, NULL, 10);
     else if (strcmp(key, "checksum") == 0)
@@ -107,7 +110,7 @@ static void parse(bench_row *row, worker_answer *answer, char *output) {
 static bool objection(const bench_row *row, const worker_answer *answer, char *why, size_t bytes) {
     const char *from = answer->malloc_library != NULL ? answer->malloc_library : "?";
     const char *back = answer->free_library != NULL ? answer->free_library : "?";
-    if (!(answer->sample.ns_per_op > 0) || answer->ops == 0)
+    if (!(answer->wall_ns > 0) || !(answer->cpu_ns > 0) || answer->ops == 0)
         snprintf(why, bytes, "the worker gave no figure");
     else if (!served_by(row->allocator, from) || !served_by(row->allocator, back))
         snprintf(why, bytes, "the preload had no effect: malloc comes from %.80s, free from %.80s", from, back);
@@ -118,7 +121,7 @@ static bool objection(const bench_row *row, const worker_answer *answer, char *w
     return true;
 }
 
-static void take_outcome(bench_row *row, int round, bench_outcome *outcome) {
+static void take_outcome(bench_row *row, int round, bench_clock clock, bench_outcome *outcome) {
     worker_answer answer;
     char why[240];
     if (!outcome->ok) {
@@ -130,6 +133,9 @@ static void take_outcome(bench_row *row, int round, bench_outcome *outcome) {
         fail(row, round, why);
         return;
     }
+    bool threads = (row->workload->shape & BENCH_SHAPE_THREADS) != 0;
+    answer.sample.ns_per_op = clock == BENCH_CLOCK_CPU && !threads ? answer.cpu_ns : answer.wall_ns;
+    answer.sample.cpu_share = answer.cpu_ns / answer.wall_ns;
     row->ops = answer.ops;
     row->checksum = answer.checksum;
     snprintf(row->library, sizeof row->library, "%s", answer.malloc_library != NULL ? answer.malloc_library : "?");
@@ -156,12 +162,12 @@ static void run_row(bench_row *row, const uint64_t *values, int round, const ben
         argv[count] = words[count];
     }
     argv[count] = NULL;
-    bool threads = (workload->shape & SHAPE_THREADS) != 0;
+    bool threads = (workload->shape & BENCH_SHAPE_THREADS) != 0;
     bench_command command = {argv, row->allocator->preload, threads ? -1 : machine->pinned_cpu, options->timeout_s};
     static bench_outcome outcome;
     bench_spawn(&command, &outcome);
     if (bench_interrupted()) return;    // what the child says then is about the interrupt
-    take_outcome(row, round, &outcome);
+    take_outcome(row, round, options->clock, &outcome);
 }
 
 typedef struct run_progress {

@@ -31,6 +31,8 @@ bench_spread bench_spread_of(double *values, int count) {
 
 double bench_figure_time(const bench_sample *sample) { return sample->ns_per_op; }
 
+double bench_figure_cpu_share(const bench_sample *sample) { return sample->cpu_share; }
+
 double bench_figure_rss(const bench_sample *sample) { return (double)sample->rss_peak_kb; }
 
 double bench_figure_final_rss(const bench_sample *sample) { return (double)sample->rss_final_kb; }
@@ -43,6 +45,11 @@ bench_spread bench_row_spread(const bench_row *row, bench_figure figure) {
     double values[BENCH_ROUNDS_MAX];
     for (int i = 0; i < row->sample_count; i++) values[i] = figure(&row->samples[i]);
     return bench_spread_of(values, row->sample_count);
+}
+
+bool bench_row_disturbed(const bench_row *row) {
+    return (row->workload->shape & BENCH_SHAPE_THREADS) == 0 && bench_row_ok(row) &&
+           bench_row_spread(row, bench_figure_cpu_share).median < 0.95;
 }
 
 const bench_row *bench_row_find(const bench_plan *plan, const bench_workload *workload, const char *allocator) {
