@@ -14,26 +14,27 @@
 __attribute__((weak)) lido__foreign lido__foreign_malloc;
 
 static lido_pool classes[LIDO__CLASS_COUNT];
-static _Atomic uint32_t classes_made;    // 0 no, 1 being made, 2 yes
+// Made one by one, when first needed: a small program uses a few, and all of them are ten pages.
+static _Atomic uint8_t class_states[LIDO__CLASS_COUNT];    // 0 not made, 1 being made, 2 made
 
-static LIDO__COLD void make_classes(void) {
+static LIDO__COLD void make_class(unsigned size_class) {
     for (;;) {
-        uint32_t state = LIDO__ATOMIC_LOAD(&classes_made, acquire);    // pairs with the release below
+        uint8_t state = LIDO__ATOMIC_LOAD(&class_states[size_class], acquire);    // pairs with the release below
         if (state == 2) return;
-        if (state == 0 && LIDO__ATOMIC_CAS(&classes_made, &state, 1u, acquire)) break;
+        if (state == 0 && LIDO__ATOMIC_CAS(&class_states[size_class], &state, (uint8_t)1, acquire)) break;
     }
     lido__start();
-    for (unsigned i = 0; i < LIDO__CLASS_COUNT; i++) {
-        lido_pool_options options = {.name = "malloc", .block_size = lido__class_bytes(i), .threads = LIDO_SHARED};
-        lido__pool_init(&classes[i], &options, lido__class_entry(i));
-        classes[i].anonymous = true;
-    }
-    LIDO__ATOMIC_STORE(&classes_made, 2u, release);
+    lido_pool_options options = {.name = "malloc", .block_size = lido__class_bytes(size_class), .threads = LIDO_SHARED};
+    lido__pool_init(&classes[size_class], &options, lido__class_entry(size_class));
+    classes[size_class].anonymous = true;
+    LIDO__ATOMIC_STORE(&class_states[size_class], (uint8_t)2, release);
 }
 
 LIDO_INLINE lido_pool *class_pool(size_t size) {
-    if (LIDO_UNLIKELY(LIDO__ATOMIC_LOAD(&classes_made, acquire) != 2)) make_classes();    // pairs with its release
-    return &classes[lido__class_of(size)];
+    unsigned size_class = lido__class_of(size);
+    // acquire, pairs with the release in make_class
+    if (LIDO_UNLIKELY(LIDO__ATOMIC_LOAD(&class_states[size_class], acquire) != 2)) make_class(size_class);
+    return &classes[size_class];
 }
 
 static void *out_of_memory(void) {
