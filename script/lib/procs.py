@@ -76,8 +76,16 @@ class Process:
             out = files.enter_context(open(self.stdout, "wb"))
             err = files.enter_context(open(self.stderr, "wb"))
             self.started = time.perf_counter()
-            self.popen = subprocess.Popen(self.argv, cwd=chdir or cwd, env=env, stdin=source, stdout=out, stderr=err,
-                                          start_new_session=True, **as_user)
+            self.popen = subprocess.Popen(
+                self.argv,
+                cwd=chdir or cwd,
+                env=env,
+                stdin=source,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+                **as_user,
+            )
         self.pid = self.popen.pid
         self.pidfd = os.pidfd_open(self.pid)
         self.ended = None
@@ -118,8 +126,16 @@ class Process:
         os.close(self.pidfd)
         code = os.waitstatus_to_exitcode(status)
         self.popen.returncode = code
-        self.ended = Ended(code, timed_out, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss,
-                           usage.ru_minflt + usage.ru_majflt, self.stdout, self.stderr)
+        self.ended = Ended(
+            code,
+            timed_out,
+            wall,
+            usage.ru_utime + usage.ru_stime,
+            usage.ru_maxrss,
+            usage.ru_minflt + usage.ru_majflt,
+            self.stdout,
+            self.stderr,
+        )
         return self.ended
 
     def signal(self, number):
@@ -175,8 +191,15 @@ def free_port():
 
 def base_env(home):
     """The environment of every program: only what a program needs, the same on every machine."""
-    env = {"PATH": SYSTEM_PATH, "HOME": str(home), "TMPDIR": str(home), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8",
-           "TZ": "UTC", "TERM": "dumb"}
+    env = {
+        "PATH": SYSTEM_PATH,
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "TERM": "dumb",
+    }
     env.update({name: os.environ[name] for name in PASSED_ON if name in os.environ})
     return env
 

@@ -12,12 +12,13 @@ PYTHON_NEEDS = {PYTHON: "python3"}
 PYTHON_PROOF = [f"{PYTHON} --version"]
 # Modules of python's own suite that lean on the allocator, on threads, fork, ctypes, or many small objects.
 PYTHON_SUITE = """test_array test_bytes test_codecs test_ctypes test_deque test_dict test_fork1 test_gc
-    test_json test_list test_mmap test_pickle test_re test_set test_struct test_thread test_threading test_threading_local test_unicode test_weakref test_zlib""".split()
+    test_json test_list test_mmap test_pickle test_re test_set test_struct test_thread
+    test_threading test_threading_local test_unicode test_weakref test_zlib""".split()
 
 
 @case(PYTHON_NEEDS, PYTHON_PROOF, quick=True)
 def python(s):
-    """The script of the demo: on python's own small-object pools, without them, and with python's checks around malloc."""
+    """The demo's script: on python's own small-object pools, without them, with python's checks around malloc."""
     for kind in ("pymalloc", "malloc", "malloc_debug"):
         s.cmd(PYTHON, "-B", DEMO / "work.py", "0.1", env={"PYTHONMALLOC": kind})
 
@@ -42,8 +43,9 @@ def python_ctypes(s):
 @case({**PYTHON_NEEDS, "/usr/lib/python3.11/test/test_dict.py": "libpython3.11-testsuite"}, PYTHON_PROOF, limit=400)
 def python_suite(s):
     """Python's own tests. What they print holds times and orders, so the verdict of each module is what counts."""
-    log = s.cmd(PYTHON, "-B", "-m", "test", "-j2", "-u", "none", "--timeout", "120", *PYTHON_SUITE, output=False, stderr=False,
-                env={"TMPDIR": str(s.path("tmp/x", "").parent)})
+    suite = ["-m", "test", "-j2", "-u", "none", "--timeout", "120", *PYTHON_SUITE]
+    scratch = {"TMPDIR": str(s.path("tmp/x", "").parent)}
+    log = s.cmd(PYTHON, "-B", *suite, output=False, stderr=False, env=scratch)
     s.check("Tests result: SUCCESS" in log or "Result: SUCCESS" in log, "python's test suite did not report success")
 
 
@@ -54,30 +56,50 @@ def lua(s):
 
 @case({"node": "nodejs"}, ["node --version"], quick=True)
 def node(s):
-    """V8 keeps its heap to itself; Buffers, zlib, the thread pool, worker threads and compiled code go through malloc."""
+    """V8 keeps its heap to itself; Buffers, zlib, the thread pool and worker threads go through malloc."""
     s.cmd("node", INPUT / "work.js")
 
 
 @case({"javac": "openjdk-17-jdk-headless", "java": "openjdk-17-jre-headless"}, ["java -version"], limit=90)
 def java(s):
-    """The compiler and a program with threads, direct buffers, Deflater and class loading: the native side of the JVM."""
+    """The compiler and a program with threads, direct buffers, Deflater, proxies: the native side of the JVM."""
     s.cmd("javac", "-J-Xshare:auto", "-d", s.dir, INPUT / "Work.java")
     for collector in ("-XX:+UseSerialGC", "-XX:+UseG1GC"):
         s.cmd("java", collector, "-Xmx256m", "-cp", s.dir, "Work")
 
 
+FUNCTION = """
+struct s@I { unsigned v[8]; struct s@I *next; char name[@I % 30 + 2]; };
+unsigned @F@I(unsigned n) {
+  struct s@I *s = calloc(1, sizeof *s);
+  unsigned x = n;
+  for (unsigned k = 0; k < 9; k++) switch ((x + k) % 31) {
+@CASES
+    default: x += k * n;
+  }
+  for (int k = 0; k < 8; k++) x = x * 33 + s->v[k];
+  free(s);
+  return x;
+}
+"""
+MAIN = """
+int @MAIN(void) {
+  unsigned sum = 1;
+@CALLS
+  printf("%u\\n", sum);
+  return 0;
+}
+"""
+
+
 def generated_source(functions, prefix="f", main="main"):
     """C that gives the optimizer structures, loops and switches to chew on."""
-    text = ["#include <stdio.h>", "#include <stdlib.h>", "#include <string.h>"]
+    text = "#include <stdio.h>\n#include <stdlib.h>\n"
     for i in range(functions):
-        cases = "\n".join(f"    case {k}: x ^= {k * 7919 + i}u << (n & {k % 5}); s->v[{k % 8}] += x; break;" for k in range(24))
-        text.append(f"struct s{i} {{ unsigned v[8]; struct s{i} *next; char name[{i % 30 + 2}]; }};\n"
-                    f"unsigned {prefix}{i}(unsigned n) {{\n  struct s{i} *s = calloc(1, sizeof *s); unsigned x = n;\n"
-                    f"  for (unsigned k = 0; k < 9; k++) switch ((x + k) % 31) {{\n{cases}\n    default: x += k * n; }}\n"
-                    "  for (int k = 0; k < 8; k++) x = x * 33 + s->v[k];\n  free(s);\n  return x;\n}")
+        cases = [f"    case {k}: x ^= {k * 7919 + i}u << (n & {k % 5}); s->v[{k % 8}] += x; break;" for k in range(24)]
+        text += FUNCTION.replace("@CASES", "\n".join(cases)).replace("@I", str(i)).replace("@F", prefix)
     calls = "\n".join(f"  sum += {prefix}{i}(sum + {i});" for i in range(functions))
-    text.append(f"int {main}(void) {{\n  unsigned sum = 1;\n{calls}\n  printf(\"%u\\n\", sum);\n  return 0;\n}}\n")
-    return "\n".join(text)
+    return text + MAIN.replace("@MAIN", main).replace("@CALLS", calls)
 
 
 @case({"gcc": "gcc"}, ["gcc -E -x c /dev/null"], quick=True)
@@ -92,10 +114,11 @@ def gcc(s):
 
 @case({"gcc": "gcc", "g++": "g++"}, ["g++ -E -x c++ /dev/null"], limit=120)
 def gcc_lto(s):
-    """Link-time optimization in two partitions at once, precompiled headers (mapped at a fixed address), -Wall diagnostics."""
+    """Link-time optimization in two partitions at once, and a precompiled header (mapped at a fixed address)."""
     for i in range(4):
         s.path(f"part{i}.c", generated_source(25 + i, f"p{i}f", f"main{i}"))
-    s.path("main.c", "int main0(void), main1(void), main2(void), main3(void);\nint main(void) { return main0() | main1() | main2() | main3(); }\n")
+    parts = "main0(void), main1(void), main2(void), main3(void)"
+    s.path("main.c", f"int {parts};\nint main(void) {{ return main0() | main1() | main2() | main3(); }}\n")
     s.cmd("gcc", "-O2", "-flto", "-c", "main.c", *[f"part{i}.c" for i in range(4)])
     s.cmd("gcc", "-O2", "-flto=2", "-o", "whole", "main.o", *[f"part{i}.o" for i in range(4)])
     s.cmd("./whole")

@@ -43,13 +43,14 @@ class Case:
 
     def missing(self):
         """The Debian packages of programs (or of files, by absolute path) that are not installed."""
-        return [package for program, package in self.needs.items() if not (procs.which(program) or Path(program).is_file())]
+        return [package for path, package in self.needs.items() if not (procs.which(path) or Path(path).is_file())]
 
 
 def case(needs, prove, limit=60, quick=False):
     def register(function):
         CASES.append(Case(function.__name__.strip("_"), function, needs, tuple(prove), limit, quick))
         return function
+
     return register
 
 
@@ -97,7 +98,8 @@ class Session:
         said = f"step {self.count} ({Path(argv[0]).name})"
         if ended.fault(status):
             command = " ".join(str(word) for word in argv[1:])[:70].replace("\n", " ")
-            raise Fault(f"{said[:-1]} {command}): {ended.fault(status)}; {tail(ended.stderr) or tail(ended.stdout) or 'no output'}")
+            last = tail(ended.stderr) or tail(ended.stdout) or "no output"
+            raise Fault(f"{said[:-1]} {command}): {ended.fault(status)}; {last}")
         self.record.append((f"exit status of {said}", ended.status))
         if output:
             self.record.append((f"stdout of {said}", ended.stdout.read_bytes()))
@@ -136,8 +138,10 @@ class Session:
         if not procs.wait_until(ready, min(20, self.left()), process):
             process.close()
             raise Fault(f"{name} did not start ({process.ended.fault() or 'ended'}): {tail(process.stderr)}")
-        self.check(self.allocator.library is None or preload.mapped_everywhere(process.pid, self.allocator),
-                   f"{name} runs without the preload")
+        self.check(
+            self.allocator.library is None or preload.mapped_everywhere(process.pid, self.allocator),
+            f"{name} runs without the preload",
+        )
         return process
 
     def stop(self, process, number=None, status=0):

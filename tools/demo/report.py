@@ -57,12 +57,15 @@ def ratios(row, base):
 
 def table(demo, out):
     """The table for people: a block a program, a row an allocator, then the geometric means over the programs."""
-    out.write(f"Real programs on each malloc: median of {demo.rounds} rounds in shuffled order (seed {demo.seed}), "
-              f"{machine()['summary']}.\n(x) is the ratio to libc in the same run; below 1 is less time or memory. "
-              "CPU+- is half the range of the rounds.\n")
+    out.write(
+        f"Real programs on each malloc: median of {demo.rounds} rounds in shuffled order (seed {demo.seed}), "
+        f"{machine()['summary']}.\n(x) is the ratio to libc in the same run; below 1 is less time or memory. "
+        "CPU+- is half the range of the rounds.\n"
+    )
     for workload in demo.workloads:
         out.write(f"\n{workload.name}: {workload.title}\n")
-        out.write("  " + "malloc".ljust(10) + "".join(f"{head:>10}{'(x)':>7}" for _, head, _, _ in COLUMNS) + "  CPU+-  output\n")
+        head = "".join(f"{name:>10}{'(x)':>7}" for _, name, _, _ in COLUMNS)
+        out.write(f"  {'malloc':<10}{head}  CPU+-  output\n")
         for allocator in demo.allocators:
             out.write("  " + table_row(demo, workload.name, allocator.name) + "\n")
         if workload.note:
@@ -76,19 +79,21 @@ def table(demo, out):
 def table_row(demo, workload, allocator):
     row, base = demo.rows[workload, allocator], demo.rows[workload, "libc"]
     if row.fault:
-        return f"{allocator:<10}  FAILED: {row.fault}" if "not installed" not in row.fault else f"{allocator:<10}  {row.fault}"
+        return f"{allocator:<10}  " + ("FAILED: " if row.installed else "") + row.fault
     own, ratio = medians(row), ratios(row, base)
     cells = []
     for key, _, factor, decimals in COLUMNS:
         part = f"{ratio[key]:.2f}" if key in ratio else "-"
         cells.append(f"{own[key] * factor:>10,.{decimals}f}{part:>7}")
-    return f"{allocator:<10}" + "".join(cells) + f"{spread(row):>7.0%}" + ("  reference" if allocator == "libc" else "  same")
+    verdict = "reference" if allocator == "libc" else "same"
+    return f"{allocator:<10}{''.join(cells)}{spread(row):>7.0%}  {verdict}"
 
 
 def summary(demo, out):
     """Geometric means over the programs for which an allocator has a valid row, next to how many those are."""
     out.write("\nGeometric mean of the ratios to libc over the programs\n")
-    out.write("  " + "malloc".ljust(10) + "".join(f"{head.split()[0]:>10}" for _, head, _, _ in COLUMNS) + "  programs\n")
+    head = "".join(f"{name.split()[0]:>10}" for _, name, _, _ in COLUMNS)
+    out.write(f"  {'malloc':<10}{head}  programs\n")
     for allocator in demo.allocators:
         means, count = geometric_means(demo, allocator.name)
         cells = "".join(f"{means[key]:>10.2f}" if key in means else f"{'-':>10}" for key, *_ in COLUMNS)
@@ -110,19 +115,31 @@ def as_json(demo):
     """Everything measured. times are seconds, memory is kB (1,024 bytes); `runs` keeps every round."""
     rows = []
     for row in demo.rows.values():
-        rows.append({
-            "program": row.workload, "allocator": row.allocator, "fault": row.fault,
-            "output_sha256": row.runs[-1].digest if row.runs else None,
-            "output_same": bool(row.runs) and not row.fault,
-            "median": medians(row), "ratio_to_libc": ratios(row, demo.rows[row.workload, "libc"]),
-            "runs": [{key: getattr(run, key) for key, *_ in COLUMNS} for run in row.runs],
-        })
+        rows.append(
+            {
+                "program": row.workload,
+                "allocator": row.allocator,
+                "fault": row.fault,
+                "installed": row.installed,
+                "output_sha256": row.runs[-1].digest if row.runs else None,
+                "output_same": bool(row.runs) and not row.fault,
+                "median": medians(row),
+                "ratio_to_libc": ratios(row, demo.rows[row.workload, "libc"]),
+                "runs": [{key: getattr(run, key) for key, *_ in COLUMNS} for run in row.runs],
+            }
+        )
     return {
-        "schema": "lido-demo/1", "machine": machine(), "form": demo.chosen.form, "scale": demo.scale,
-        "rounds": demo.rounds, "seed": demo.seed, "seconds": round(demo.seconds, 1),
+        "schema": "lido-demo/1",
+        "machine": machine(),
+        "form": demo.chosen.form,
+        "scale": demo.scale,
+        "rounds": demo.rounds,
+        "seed": demo.seed,
+        "seconds": round(demo.seconds, 1),
         "lido_options": os.environ.get("LIDO_OPTIONS", ""),
         "allocators": {a.name: a.library.name if a.library else None for a in demo.allocators},
-        "not_installed": demo.absent, "rows": rows,
+        "not_installed": demo.absent,
+        "rows": rows,
         "geometric_mean": {a.name: geometric_means(demo, a.name)[0] for a in demo.allocators},
     }
 
@@ -130,12 +147,16 @@ def as_json(demo):
 def machine():
     """What the figures depend on, as far as the system tells."""
     facts = {
-        "cpu": _field("/proc/cpuinfo", "model name"), "cores": len(os.sched_getaffinity(0)),
+        "cpu": _field("/proc/cpuinfo", "model name"),
+        "cores": len(os.sched_getaffinity(0)),
         "memory_kb": int((_field("/proc/meminfo", "MemTotal") or "0 kB").split()[0]),
-        "kernel": platform.release(), "libc": " ".join(platform.libc_ver()), "system": _pretty_name(),
+        "kernel": platform.release(),
+        "libc": " ".join(platform.libc_ver()),
+        "system": _pretty_name(),
         "thp": _read("/sys/kernel/mm/transparent_hugepage/enabled"),
         "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "load": os.getloadavg()[0], "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "load": os.getloadavg()[0],
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }
     facts["summary"] = f"{facts['cores']} cores of {facts['cpu'] or 'an unknown CPU'}, {facts['system']}"
     return facts

@@ -31,8 +31,10 @@ def digest(text):
 
 def records(count):
     """Dicts of mixed values to JSON and back, sorted, grouped."""
-    rows = [{"id": i, "name": f"name-{x % 9973}", "tags": [str(x >> s & 255) for s in (3, 9, 17)], "size": x / 7}
-            for i, x in enumerate(numbers(count))]
+    rows = [
+        {"id": i, "name": f"name-{x % 9973}", "tags": [str(x >> s & 255) for s in (3, 9, 17)], "size": x / 7}
+        for i, x in enumerate(numbers(count))
+    ]
     rows = json.loads(json.dumps(rows))
     groups = {}
     for row in sorted(rows, key=lambda r: (r["name"], r["id"])):
@@ -42,7 +44,9 @@ def records(count):
 
 def text(count):
     """Words cut, joined, searched, counted; lines between 1 and 4,000 characters, beyond Python's own small blocks."""
-    lines = [" ".join(f"w{x % (i % 977 + 1)}" for x in numbers(x % 60 * 10 + 1, x)) for i, x in enumerate(numbers(count))]
+    lines = [
+        " ".join(f"w{x % (i % 977 + 1)}" for x in numbers(x % 60 * 10 + 1, x)) for i, x in enumerate(numbers(count))
+    ]
     book = "\n".join(lines)
     words = {}
     for word in re.findall(r"w\d+", book):

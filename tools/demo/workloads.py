@@ -19,6 +19,7 @@ from pathlib import Path
 
 import preload
 import procs
+import redis_data
 
 HERE = Path(__file__).resolve().parent
 NOT_SEEN = "preload not seen in /proc/PID/maps of the measured process"
@@ -148,8 +149,9 @@ class Compile(Workload):
                 if entry["file"] == wanted:
                     words = shlex.split(entry["command"])[1:]
                     output = words.index("-o")
-                    del words[output:output + 2]
-                    return [word.replace(f"{self.root}/", f"{self.copy}/") for word in words if word not in ("-c", wanted)]
+                    del words[output : output + 2]
+                    kept = [word for word in words if word not in ("-c", wanted)]
+                    return [word.replace(f"{self.root}/", f"{self.copy}/") for word in kept]
         return ["-std=c11", "-O2", "-g", "-fPIC", "-D_GNU_SOURCE", f"-I{self.copy}/include", f"-I{self.copy}/src"]
 
     def argv(self, folder):
@@ -164,11 +166,12 @@ class Redis(Workload):
     questions. DEBUG DIGEST hashes the whole first database, whatever the order inside."""
 
     note = "redis-server links jemalloc itself; the row libc runs it on libc's malloc like the others on theirs"
-    TESTS = "set,get,lpush,lpop,sadd,hset,zadd"
+    CONF = 'bind 127.0.0.1\nsave ""\nappendonly no\nenable-debug-command local\n'
     QUESTIONS = ["DBSIZE", "DEBUG DIGEST", "LRANGE list:7 0 -1", "ZRANGE zset:3 0 20 WITHSCORES", "HGETALL hash:11"]
 
     def __init__(self):
-        super().__init__("redis", "redis-server under redis-cli --pipe and redis-benchmark", "redis-server", "redis-server", 60)
+        title = "redis-server under redis-cli --pipe and redis-benchmark"
+        super().__init__("redis", title, "redis-server", "redis-server", 60)
 
     def missing(self):
         absent = [name for name in ("redis-server", "redis-benchmark", "redis-cli") if not procs.which(name)]
@@ -177,13 +180,14 @@ class Redis(Workload):
     def prepare(self, folder, scale):
         self.requests = int(50_000 * scale)
         self.load, self.questions = Path(folder, "load.resp"), Path(folder, "questions")
-        self.load.write_bytes(b"".join(resp(command) for command in redis_commands(int(15_000 * scale))))
+        self.load.write_bytes(redis_data.pipe(int(12_000 * scale)))
         self.questions.write_text("\n".join(self.QUESTIONS) + "\n")
 
     def run(self, allocator, folder):
         port = procs.free_port()
-        argv = [procs.which("redis-server"), "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no",
-                "--dir", folder, "--enable-debug-command", "local"]
+        conf = Path(folder, "redis.conf")
+        conf.write_text(f"{self.CONF}port {port}\ndir {folder}\n")
+        argv = [procs.which("redis-server"), conf]
         with procs.Process(argv, folder, allocator.env(folder), name="server") as server:
             if not procs.wait_until(lambda: procs.listens(port), 10, server):
                 fault = "server did not start"
@@ -201,11 +205,15 @@ class Redis(Workload):
     def _clients(self, port, folder):
         """(fault, wall time of the clients, their answers). The last client tells the server to end."""
         cli = [procs.which("redis-cli"), "-h", "127.0.0.1", "-p", port]
-        benchmark = [procs.which("redis-benchmark"), "-h", "127.0.0.1", "-p", port, "-q", "--dbnum", "1", "-c", "20",
-                     "-P", "16", "-n", self.requests, "-r", "50000", "-d", "256", "-t", self.TESTS]
-        steps = [("pipe", cli + ["--pipe"], self.load), ("load", benchmark, None),
-                 ("empty", cli + ["-n", "1", "FLUSHDB", "SYNC"], None), ("ask", cli, self.questions),
-                 ("end", cli + ["SHUTDOWN", "NOSAVE"], None)]
+        load = f"-q --dbnum 1 -c 20 -P 16 -n {self.requests} -r 50000 -d 256 -t set,get,lpush,lpop,sadd,hset,zadd"
+        benchmark = [procs.which("redis-benchmark"), *cli[1:], *load.split()]
+        steps = [
+            ("pipe", cli + ["--pipe"], self.load),
+            ("load", benchmark, None),
+            ("empty", cli + ["-n", "1", "FLUSHDB", "SYNC"], None),
+            ("ask", cli, self.questions),
+            ("end", cli + ["SHUTDOWN", "NOSAVE"], None),
+        ]
         wall = 0.0
         for name, argv, stdin in steps:
             ended = procs.run(argv, folder, procs.base_env(folder), self.limit_s, name=name, stdin=stdin)
@@ -220,26 +228,6 @@ def server_fault(server, fault):
     if server.ended.status in (0, -9):
         return fault
     return f"server: {server.ended.fault()} ({fault})"
-
-
-def redis_commands(count):
-    """Strings, lists, hashes and sorted sets of 1 to 700 bytes a value; a third is overwritten or deleted again."""
-    x = 12345
-    for i in range(count):
-        x = (x * 1103515245 + 12345) & 0x7FFFFFFF
-        value = f"{x:08x}" * ((x >> 9) % 90 + 1)
-        yield ("SET", f"string:{x % (count * 2)}", value)
-        yield ("RPUSH", f"list:{i % 400}", value[:x % 64 + 1])
-        yield ("HSET", f"hash:{i % 700}", f"field:{x % 90}", value[:40])
-        yield ("ZADD", f"zset:{i % 90}", str(x % 100000), f"member:{x % 5000}")
-        if i % 3 == 0:
-            yield ("DEL", f"string:{(x >> 4) % (count * 2)}")
-
-
-def resp(words):
-    """A command in redis' wire protocol."""
-    parts = [word.encode() for word in words]
-    return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
 
 
 def measured(ended, fault, digest):
@@ -262,8 +250,13 @@ def all_workloads(root):
         Sqlite(),
         Redis(),
         Script("python3", "records, JSON, text and graphs; small objects in python's own pools", python, "work.py"),
-        Script("python3-malloc", "the same with PYTHONMALLOC=malloc: every object from malloc", python, "work.py",
-               extra_env={"PYTHONMALLOC": "malloc"}),
+        Script(
+            "python3-malloc",
+            "the same with PYTHONMALLOC=malloc: every object from malloc",
+            python,
+            "work.py",
+            extra_env={"PYTHONMALLOC": "malloc"},
+        ),
         Script("lua5.4", "trees, strings, tables; every object from malloc", "lua5.4", "work.lua", proof="-v"),
         Compile(root),
     ]

@@ -63,7 +63,7 @@ public class Work {
         }
         int count = 0;
         try (ZipInputStream in = new ZipInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
-            for (ZipEntry entry = in.getNextEntry(); entry != null; entry = in.getNextEntry()) count += in.readAllBytes().length;
+            while (in.getNextEntry() != null) count += in.readAllBytes().length;
         }
         return count;
     }
@@ -72,8 +72,8 @@ public class Work {
         int sum = 0;
         for (int i = 0; i < 200; i++) {
             final int n = i;
-            Callable<?> call = (Callable<?>) Proxy.newProxyInstance(Work.class.getClassLoader(), new Class<?>[] {Callable.class},
-                (self, method, arguments) -> n);
+            Callable<?> call = (Callable<?>) Proxy.newProxyInstance(
+                Work.class.getClassLoader(), new Class<?>[] {Callable.class}, (self, method, arguments) -> n);
             IntUnaryOperator operator = value -> value + n;
             try {
                 sum += operator.applyAsInt((Integer) call.call());
@@ -98,7 +98,9 @@ public class Work {
         System.out.println("pool " + sum);
         System.out.println("zip " + zip() + " proxies " + proxies());
         TreeMap<String, List<String>> tree = new TreeMap<>();
-        for (int i = 0; i < 100000; i++) tree.computeIfAbsent("key" + i % 5000, key -> new ArrayList<>()).add("value" + i);
+        for (int i = 0; i < 100000; i++) {
+            tree.computeIfAbsent("key" + i % 5000, key -> new ArrayList<>()).add("value" + i);
+        }
         System.out.println("tree " + tree.size() + " " + tree.hashCode());
         for (int i = 0; i < 200; i++) {
             Thread thread = new Thread(() -> direct(5));

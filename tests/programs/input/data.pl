@@ -11,7 +11,10 @@ my $x = 12345;
 sub number { $x = ($x * 1103515245 + 12345) & 0x7fffffff; return $x >> 5; }
 
 my %group;
-push @{ $group{ number() % 3001 } }, { id => $_, text => "t" x (number() % 300), tags => [ map { number() % 9 } 1 .. 5 ] } for 1 .. 8000;
+for my $id (1 .. 8000) {
+  my @tags = map { number() % 9 } 1 .. 5;
+  push @{ $group{ number() % 3001 } }, { id => $id, text => "t" x (number() % 300), tags => \@tags };
+}
 my $digest = sha256_hex(join ",", map { "$_:" . scalar @{ $group{$_} } } sort { $a <=> $b } keys %group);
 print "groups ", scalar(keys %group), " $digest\n";
 

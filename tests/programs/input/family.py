@@ -9,9 +9,17 @@ import threading
 
 C = ctypes.CDLL(None, use_errno=True)
 SIZE, POINTER = ctypes.c_size_t, ctypes.c_void_p
-for name, arguments in {"malloc": [SIZE], "calloc": [SIZE, SIZE], "realloc": [POINTER, SIZE], "aligned_alloc": [SIZE, SIZE],
-                        "memalign": [SIZE, SIZE], "valloc": [SIZE], "reallocarray": [POINTER, SIZE, SIZE],
-                        "strdup": [ctypes.c_char_p], "realpath": [ctypes.c_char_p, POINTER]}.items():
+for name, arguments in {
+    "malloc": [SIZE],
+    "calloc": [SIZE, SIZE],
+    "realloc": [POINTER, SIZE],
+    "aligned_alloc": [SIZE, SIZE],
+    "memalign": [SIZE, SIZE],
+    "valloc": [SIZE],
+    "reallocarray": [POINTER, SIZE, SIZE],
+    "strdup": [ctypes.c_char_p],
+    "realpath": [ctypes.c_char_p, POINTER],
+}.items():
     getattr(C, name).restype, getattr(C, name).argtypes = POINTER, arguments
 C.free.restype, C.free.argtypes = None, [POINTER]
 C.malloc_usable_size.restype, C.malloc_usable_size.argtypes = SIZE, [POINTER]
@@ -49,7 +57,11 @@ def blocks():
 def refusals():
     """Sizes that cannot be: NULL and ENOMEM. free and success leave errno alone."""
     seen = []
-    for call in (lambda: C.malloc((1 << 63) + 1), lambda: C.calloc(1 << 40, 1 << 40), lambda: C.reallocarray(None, 1 << 33, 1 << 33)):
+    for call in (
+        lambda: C.malloc((1 << 63) + 1),
+        lambda: C.calloc(1 << 40, 1 << 40),
+        lambda: C.reallocarray(None, 1 << 33, 1 << 33),
+    ):
         ctypes.set_errno(0)
         seen.append((call(), ctypes.get_errno()))
     ctypes.set_errno(77)
@@ -93,9 +105,11 @@ def sorting():
 def handed_over():
     """A thread allocates and ends; another one, whose first call it is, frees or reallocs the blocks."""
     given = []
-    for work in (lambda: given.extend(C.malloc(size) for size in range(1, 3000, 3)),
-                 lambda: [C.free(p) for p in given[::2]],
-                 lambda: [C.free(C.realloc(p, 5000)) for p in given[1::2]]):
+    for work in (
+        lambda: given.extend(C.malloc(size) for size in range(1, 3000, 3)),
+        lambda: [C.free(p) for p in given[::2]],
+        lambda: [C.free(C.realloc(p, 5000)) for p in given[1::2]],
+    ):
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()

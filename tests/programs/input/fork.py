@@ -25,7 +25,10 @@ def churn(stop):
 def in_child(number):
     """What a child must be able to do: use memory of the parent, free it, allocate, run threads."""
     parts = []
-    threads = [threading.Thread(target=lambda n=n: parts.append(zlib.crc32(bytes(range(256)) * (n + number)))) for n in range(3)]
+    threads = [
+        threading.Thread(target=lambda n=n: parts.append(zlib.crc32(bytes(range(256)) * (n + number))))
+        for n in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -66,7 +69,10 @@ def main():
     for method in ("fork", "spawn", "forkserver"):
         with multiprocessing.get_context(method).Pool(2) as pool:
             print(method, sum(pool.map(square_text, range(120), chunksize=7)))
-    outputs = [subprocess.run([sys.executable, "-c", f"print('c' * {n})"], capture_output=True, check=True).stdout for n in range(3)]
+    outputs = [
+        subprocess.run([sys.executable, "-c", f"print('c' * {n})"], capture_output=True, check=True).stdout
+        for n in range(3)
+    ]
     print("subprocess", outputs)
     pid = os.posix_spawn("/bin/echo", ["echo", "posix_spawn"], os.environ)
     print("status", os.waitpid(pid, 0)[1])

@@ -57,8 +57,10 @@ def main():
     results = []
     for pair in range(3):
         hand_over = queue.Queue(maxsize=50)
-        run(threading.Thread(target=produce, args=(hand_over, pair * 100)),
-            threading.Thread(target=consume, args=(hand_over, results)))
+        run(
+            threading.Thread(target=produce, args=(hand_over, pair * 100)),
+            threading.Thread(target=consume, args=(hand_over, results)),
+        )
     print("handed over", results)
     for work in (compress, database):
         results = []

@@ -32,14 +32,16 @@ async function main() {
   console.log('zlib', packed.map((data) => data.length), back.every((data) => data.equals(text)));
   const brotli = await promisify(zlib.brotliCompress)(text, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } });
   console.log('brotli', brotli.length, zlib.brotliDecompressSync(brotli).equals(text));
-  const keys = await Promise.all([...Array(6).keys()].map((n) => promisify(crypto.pbkdf2)('secret', `salt${n}`, 2000, 64, 'sha512')));
+  const derive = promisify(crypto.pbkdf2);
+  const keys = await Promise.all([...Array(6).keys()].map((n) => derive('secret', `salt${n}`, 2000, 64, 'sha512')));
   console.log('pbkdf2', keys.map(hash).join(' '));
   const answers = await Promise.all([2, 3, 4].map((seed) => new Promise((resolve, reject) => {
     const worker = new Worker(__filename, { workerData: seed });
     worker.on('message', resolve).on('error', reject);
   })));
   console.log('workers', answers.map(String).join(' '));
-  console.log('child', execFileSync(process.execPath, ['-e', 'console.log(Buffer.alloc(1e6, 7).length)']).toString().trim());
+  const child = execFileSync(process.execPath, ['-e', 'console.log(Buffer.alloc(1e6, 7).length)']);
+  console.log('child', child.toString().trim());
   const map = new Map([...Array(30000).keys()].map((n) => [`key${n}`, { n, list: new Array(n % 20).fill(n) }]));
   for (const key of [...map.keys()].filter((_, n) => n % 3)) map.delete(key);
   console.log('map', map.size, hash(JSON.stringify([...map])), text.toString('base64').length);
