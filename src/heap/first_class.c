@@ -107,7 +107,7 @@ static lido_pool *pool_for(lido_heap *heap, size_t size) {
     lido_pool *pool = lido__pool_structure_new();
     if (pool == NULL) return NULL;
     lido_pool_options options = {.name = heap->name, .block_size = lido__class_bytes(size_class), .threads = LIDO_LOCAL};
-    lido__pool_init(pool, &options, LIDO__ENTRY_SLOW);
+    lido__pool_init(pool, &options, 0);
     pool->anonymous = true;
     pool->heap = heap;
     heap->pools[size_class] = pool;

@@ -24,6 +24,10 @@ LIDO__HIDDEN size_t lido__os_address_limit(void);
 // 32 random bits, good enough to spread addresses; not a secret.
 LIDO__HIDDEN uint32_t lido__os_random(void);
 
+// False where only the system knows which addresses will do (under ThreadSanitizer, which keeps most for itself): then
+// reserve anywhere first, and choose places near that.
+LIDO__HIDDEN bool lido__os_lets_choose(void);
+
 typedef enum lido__os_result {
     LIDO__OS_OK,
     LIDO__OS_TAKEN,      // the place is occupied: try another
@@ -59,6 +63,10 @@ LIDO__HIDDEN uint32_t lido__os_thread_id(void); // of the caller, never 0
 // destructors. Arming may allocate: the caller must be ready for its own malloc to be entered again.
 LIDO__HIDDEN bool lido__os_thread_exit_register(void (*hook)(void *));
 LIDO__HIDDEN bool lido__os_thread_exit_arm(void *argument);
+
+// Makes every thread of the process pass a full memory barrier before it returns: what the caller wrote before is seen by
+// whatever they do next, and what they wrote is seen by the caller, at no cost to them. False where the system cannot.
+LIDO__HIDDEN bool lido__os_barrier_everywhere(void);
 
 LIDO__HIDDEN void lido__os_write_error(const char *text, size_t length);
 // What lies at p, from the system's own map: one of the kinds below, and for a file its name in `name`.

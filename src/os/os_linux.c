@@ -79,6 +79,17 @@ uint32_t lido__os_random(void) {
     return mixed;
 }
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_THREAD_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(UNDER_THREAD_SANITIZER)
+bool lido__os_lets_choose(void) { return false; }
+#else
+bool lido__os_lets_choose(void) { return true; }
+#endif
+
 lido__os_result lido__os_reserve_at(void *place, size_t bytes) {
     if (injected_failure()) return LIDO__OS_REFUSED;
     int saved = errno;
@@ -193,6 +204,23 @@ unsigned lido__os_node(void) {
 }
 
 uint32_t lido__os_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
+
+#ifndef __NR_membarrier
+#error "membarrier is needed: Linux headers of 4.14 or later"
+#endif
+enum { BARRIER_PRIVATE = 1 << 3, BARRIER_REGISTER_PRIVATE = 1 << 4 };    // MEMBARRIER_CMD_..._EXPEDITED, Linux 4.14
+
+bool lido__os_barrier_everywhere(void) {
+    if (injected_failure()) return false;
+    int saved = errno;
+    bool done = syscall(__NR_membarrier, BARRIER_PRIVATE, 0) == 0;
+    // the first call of a process must announce itself; a fork inherits that
+    if (!done && errno == EPERM && syscall(__NR_membarrier, BARRIER_REGISTER_PRIVATE, 0) == 0) {
+        done = syscall(__NR_membarrier, BARRIER_PRIVATE, 0) == 0;
+    }
+    errno = saved;
+    return done;
+}
 
 static pthread_key_t exit_key;
 static _Atomic uint32_t exit_key_ready;    // [atomic:exit] release after exit_key is written, acquire before it is read

@@ -7,10 +7,13 @@
 
 #include "os/os.h"
 #include "os/report.h"
-#include "pool/thread.h"
+#include "pool/bounded.h"
 
 #include <errno.h>
 #include <string.h>
+
+// Below this capacity a bounded pool has no bins (guess: a recall costs a system call and a walk over the threads).
+enum { BOUNDED_BINS_FROM = 256 };
 
 // A full batch is 4 to 8 KiB: two chains a bin stay within the first-level cache, and an atomic step every that many bytes
 // does not show. Fewer blocks above 1 KiB, where the work on a block outweighs the work for it.
@@ -25,7 +28,7 @@ static uint32_t batch_for(size_t block_bytes) {
 static lido__way way_for(const lido_pool_options *options) {
     if (options->order == LIDO_FIFO || options->threads == LIDO_CONFINED) return LIDO__WAY_STOCK;
     if (options->threads == LIDO_LOCAL) return LIDO__WAY_FACE;
-    return options->capacity != 0 ? LIDO__WAY_STOCK : LIDO__WAY_BINS;
+    return options->capacity != 0 ? LIDO__WAY_BOUNDED : LIDO__WAY_BINS;
 }
 
 static size_t natural_alignment(size_t block_size) {
@@ -33,11 +36,18 @@ static size_t natural_alignment(size_t block_size) {
     return lowest < sizeof(void *) ? sizeof(void *) : lido__min(lowest, 16);
 }
 
-void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned entry) {
+// Bins of a bounded pool hold at most a 64th of the capacity each, and need a system that can recall them.
+static void bound(lido_pool *pool) {
+    pool->batch_max = (uint32_t)lido__max(lido__min(pool->batch_max, pool->capacity / 128), 1);
+    pool->always_recalled = pool->capacity < BOUNDED_BINS_FROM || !lido__os_barrier_everywhere();
+    pool->recalled = pool->always_recalled;
+}
+
+void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned bin) {
     memset(pool, 0, sizeof *pool);
     pool->way = way_for(options);
     pool->face.slow = pool->way != LIDO__WAY_FACE;
-    pool->entry = (uint16_t)entry;
+    pool->bin = (uint16_t)bin;
     pool->threads = (uint8_t)options->threads;
     pool->order = (uint8_t)options->order;
     pool->owner_thread = options->threads == LIDO_CONFINED ? lido__os_thread_id() : 0;
@@ -48,9 +58,11 @@ void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned
     size_t block_bytes = lido__round_up(options->block_size, align);
     size_t least = options->growth;
     if (options->capacity != 0 && least > options->capacity) least = options->capacity;
-    lido__slabs_init(&pool->slabs, block_bytes, align, least, entry);
+    lido__slabs_init(&pool->slabs, block_bytes, align, least, pool->way == LIDO__WAY_BINS ? bin : LIDO__ENTRY_SLOW);
+    if (pool->capacity != 0) pool->slabs.capacity = pool->capacity;
     pool->batch_max = batch_for(block_bytes);
-    if (lido__slabs_are_slices(&pool->slabs)) pool->bin_check = (uint32_t)(((UINT64_C(1) << 32) + block_bytes - 1) / block_bytes);
+    if (pool->way == LIDO__WAY_BOUNDED) bound(pool);
+    if (pool->way == LIDO__WAY_BINS && lido__slabs_are_slices(&pool->slabs)) pool->bin_check = (uint32_t)(((UINT64_C(1) << 32) + block_bytes - 1) / block_bytes);
     strncpy(pool->name, options->name != NULL ? options->name : "pool", LIDO_POOL_NAME_MAX);
     lido__registry_add(pool);
 }
@@ -58,7 +70,7 @@ void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned
 void lido__pool_fini(lido_pool *pool) {
     lido__registry_remove(pool);
     lido__slabs_release(&pool->slabs);
-    if (pool->way == LIDO__WAY_BINS) lido__entry_free(pool->entry);
+    if (pool->bin != 0) lido__entry_free(pool->bin);
 }
 
 static bool options_are_good(const lido_pool_options *options) {
@@ -79,33 +91,34 @@ static lido_pool *structures(void) {
             lido__start();
             lido_pool_options options = {.name = "pools", .block_size = sizeof(lido_pool), .alignment = LIDO__CACHE_LINE,
                                          .threads = LIDO_SHARED, .order = LIDO_FIFO};
-            lido__pool_init(&pool, &options, LIDO__ENTRY_SLOW);
+            lido__pool_init(&pool, &options, 0);
             pool.anonymous = true;
             LIDO__ATOMIC_STORE(&made, 2u, release);
         }
     }
 }
 
-lido_pool *lido__pool_structure_new(void) { return lido__stock_alloc(structures()); }
-void lido__pool_structure_free(lido_pool *pool) { lido__stock_free(structures(), pool); }
+lido_pool *lido__pool_structure_new(void) { return lido_pool_alloc(structures()); }
+void lido__pool_structure_free(lido_pool *pool) { lido_pool_free(structures(), pool); }
 
 lido_pool *lido_pool_new(const lido_pool_options *options) {
     if (!options_are_good(options)) {
         errno = EINVAL;
         return NULL;
     }
-    unsigned entry = LIDO__ENTRY_SLOW;
+    unsigned bin = 0;
+    lido__way way = way_for(options);
     lido_pool *pool = lido__pool_structure_new();
-    if (pool != NULL && way_for(options) == LIDO__WAY_BINS) {
-        entry = lido__entry_new();
-        if (entry == 0) {    // 1,600 shared pools exist: the thread structure has no more bins
+    if (pool != NULL && (way == LIDO__WAY_BINS || way == LIDO__WAY_BOUNDED)) {
+        bin = lido__entry_new();
+        if (bin == 0) {    // 1,600 shared pools exist: the thread structure has no more bins
             lido__pool_structure_free(pool);
             pool = NULL;
             errno = ENOMEM;
         }
     }
     if (pool == NULL) return NULL;
-    lido__pool_init(pool, options, entry);
+    lido__pool_init(pool, options, bin);
     if (options->prewarm != 0 && lido_pool_prewarm(pool, options->prewarm) != 0) {
         lido__pool_fini(pool);
         lido__pool_structure_free(pool);
@@ -119,7 +132,7 @@ void lido_pool_destroy(lido_pool *pool) {
     if (pool == NULL) return;
     size_t live = lido_pool_stats(pool).live;
     if (live > 0) lido__warn("lido_pool_destroy: pool '%s': %z blocks of %z bytes are still alive; their memory is freed too", pool->name, live, (size_t)pool->slabs.block_bytes);
-    if (pool->way == LIDO__WAY_BINS) lido__threads_drain(pool);
+    if (pool->bin != 0) lido__threads_drain(pool);
     lido__pool_fini(pool);
     lido__pool_structure_free(pool);
 }
@@ -144,19 +157,30 @@ static void *face_alloc(lido_pool *pool) {
     return block;
 }
 
-void *lido__pool_alloc_slow(lido_pool *pool) {
-    if (pool->way == LIDO__WAY_STOCK) return lido__stock_alloc(pool);
-    void *block = NULL;
-    if (pool->way == LIDO__WAY_BINS) {
-        block = lido__bin_pop(lido__bin_at(lido__self, pool->entry));
-        if (LIDO_LIKELY(block != NULL)) return block;
-        block = lido__bin_alloc_slow(pool);
-    } else {
-        block = face_alloc(pool);
-        if (block == NULL && (pool->capacity == 0 || pool->slabs.issued < pool->capacity) && lido__reclaim(0) > 0) block = face_alloc(pool);
+static void *alloc_once(lido_pool *pool) {
+    switch (pool->way) {
+        case LIDO__WAY_FACE: return face_alloc(pool);
+        case LIDO__WAY_BINS: return lido__bin_alloc_slow(pool);
+        case LIDO__WAY_BOUNDED: return lido__bounded_alloc(pool);
+        case LIDO__WAY_STOCK: return lido__stock_alloc(pool);
     }
-    if (LIDO_UNLIKELY(block == NULL)) errno = ENOMEM;
+    return NULL;
+}
+
+static LIDO__NOINLINE void *alloc_rarely(lido_pool *pool) {
+    void *block = alloc_once(pool);
+    if (LIDO_LIKELY(block != NULL)) return block;
+    if (!lido__slabs_are_exhausted(&pool->slabs) && lido__reclaim(0) > 0) block = alloc_once(pool);
+    if (block == NULL) errno = ENOMEM;
     return block;
+}
+
+void *lido__pool_alloc_slow(lido_pool *pool) {
+    if (LIDO_LIKELY(pool->way == LIDO__WAY_BINS)) {
+        void *block = lido__bin_pop(lido__bin_at(lido__self, pool->bin));
+        if (LIDO_LIKELY(block != NULL)) return block;
+    }
+    return alloc_rarely(pool);
 }
 
 static bool is_block_of(lido_pool *pool, void *p) {
@@ -174,15 +198,16 @@ static bool is_block_of(lido_pool *pool, void *p) {
 }
 
 void lido__pool_free_slow(lido_pool *pool, void *p) {
-    if (pool->way == LIDO__WAY_BINS && LIDO_LIKELY(lido__window_entry(p) == pool->entry)) {
-        if (LIDO_UNLIKELY(!lido__bin_push(lido__bin_at(lido__self, pool->entry), p))) lido__bin_free_slow(pool, p);
+    if (LIDO_LIKELY(pool->way == LIDO__WAY_BINS && lido__window_entry(p) == pool->bin)) {
+        if (LIDO_UNLIKELY(!lido__bin_push(lido__bin_at(lido__self, pool->bin), p))) lido__bin_free_slow(pool, p);
         return;
     }
     if (p == NULL || !is_block_of(pool, p)) return;
-    if (pool->way == LIDO__WAY_STOCK) {
-        lido__stock_free(pool, p);
-    } else {
-        lido_pool_free(pool, p);
+    switch (pool->way) {
+        case LIDO__WAY_FACE: lido_pool_free(pool, p); break;
+        case LIDO__WAY_BINS: break;    // is_block_of has refused it
+        case LIDO__WAY_BOUNDED: lido__bounded_free(pool, p); break;
+        case LIDO__WAY_STOCK: lido__stock_free(pool, p); break;
     }
 }
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the lido authors
 //
-// A pool from inside. Three ways for blocks to go round, chosen once when the pool is made:
+// A pool from inside. Four ways for blocks to go round, chosen once when the pool is made:
 //
 //   face    LOCAL, LIFO                        free list in `face`, inline in the program; fresh blocks one by one
 //   bins    SHARED, LIFO, without a capacity   a bin in each thread, the depot between them (thread.h, depot.h)
-//   stock   everything else                    one queue under the pool's lock: exact, in any order, any check
+//   bounded SHARED, LIFO, with a capacity      the same, and the bins can be recalled when the capacity is reached
+//   stock   FIFO, CONFINED                     one queue: any order, any check; under the pool's lock if SHARED
 //
-// Below all three lie the slabs of the pool (slab/slab.h). For each pool, while it is quiet:
+// Below all of them lie the slabs of the pool (slab/slab.h). For each pool, while it is quiet:
 //
 //   slabs.issued = live + length(face.free) + blocks in [fresh_next, fresh_end)        face
-//   slabs.issued = live + depot + all bins                                             bins
+//   slabs.issued = live + depot + all bins                                             bins, bounded
 //   slabs.issued = live + length(stock)                                                stock
 #ifndef LIDO_POOL_POOL_H
 #define LIDO_POOL_POOL_H
@@ -23,6 +24,7 @@
 typedef enum lido__way {
     LIDO__WAY_FACE,
     LIDO__WAY_BINS,
+    LIDO__WAY_BOUNDED,
     LIDO__WAY_STOCK,
 } lido__way;
 
@@ -33,10 +35,10 @@ struct lido_pool {
 
     // [const]
     lido__way way;
-    uint16_t entry;                   // of the window: the pool's bin, or LIDO__ENTRY_SLOW
+    uint16_t bin;                     // offset of the pool's bins in thread structures; 0: it has none
     uint8_t threads, order;
     uint32_t batch_max;               // blocks in a full batch
-    uint32_t bin_check;               // see thread.h
+    uint32_t bin_check;               // see thread.h; 0: never by the common half
     uint32_t owner_thread;            // of a confined pool, as the system numbers it, for messages
     const void *owner;                // the same as lido__thread_token, for the check
     bool anonymous;                   // a size class or a part of a heap: lido_pool_of does not name it
@@ -47,10 +49,14 @@ struct lido_pool {
     // [lock:registry]
     struct lido_pool *next, *previous;
 
-    // [lock:pool], way stock
+    // [lock:pool], or [owner] if not shared; way stock
     lido__lock lock;
     lido__link *stock_first, *stock_last;
     size_t live;
+
+    // way bounded
+    _Atomic uint32_t recalled;        // [atomic:recall] 1: no bin may be used, all blocks go to and from the slabs
+    bool always_recalled;             // [const] too small a capacity for bins
 
     _Alignas(64) lido__depot depot;
     _Alignas(64) lido__slab_set slabs;
@@ -58,9 +64,9 @@ struct lido_pool {
 
 LIDO_INLINE lido_pool *lido__pool_of_set(lido__slab_set *set) { return LIDO__OWNER_OF(set, lido_pool, slabs); }
 
-// Fills in a pool in the caller's memory and lists it. `entry` is a bin for way bins, else LIDO__ENTRY_SLOW. The options are
-// good (lido_pool_new checks them).
-LIDO__HIDDEN void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned entry);
+// Fills in a pool in the caller's memory and lists it. `bin` is its bins' offset if its way has bins, else 0. The options
+// are good (lido_pool_new checks them).
+LIDO__HIDDEN void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned bin);
 LIDO__HIDDEN void lido__pool_fini(lido_pool *pool);
 // Memory for a pool structure; NULL with ENOMEM.
 LIDO__HIDDEN lido_pool *lido__pool_structure_new(void);
@@ -69,7 +75,13 @@ LIDO__HIDDEN void lido__pool_structure_free(lido_pool *pool);
 // Caller holds the registry's lock.
 LIDO__HIDDEN lido_pool_statistics lido__pool_stats_locked(lido_pool *pool);
 
-// Stock way.
+// Way stock. The lock is taken only if threads share the pool.
+LIDO_INLINE void lido__stock_lock(lido_pool *pool) {
+    if (pool->threads == LIDO_SHARED) lido__lock_acquire(&pool->lock, LIDO__RANK_POOL);
+}
+LIDO_INLINE void lido__stock_unlock(lido_pool *pool) {
+    if (pool->threads == LIDO_SHARED) lido__lock_release(&pool->lock, LIDO__RANK_POOL);
+}
 LIDO__HIDDEN void *lido__stock_alloc(lido_pool *pool);
 LIDO__HIDDEN void lido__stock_free(lido_pool *pool, void *p);
 

@@ -21,10 +21,10 @@ static void gather_face(lido_pool *pool) {
 }
 
 static void gather_stock(lido_pool *pool) {
-    lido__lock_acquire(&pool->lock, LIDO__RANK_POOL);
+    lido__stock_lock(pool);
     lido__link *list = pool->stock_first;
     pool->stock_first = pool->stock_last = NULL;
-    lido__lock_release(&pool->lock, LIDO__RANK_POOL);
+    lido__stock_unlock(pool);
     if (list != NULL) lido__slabs_give(&pool->slabs, list);
 }
 
@@ -37,7 +37,7 @@ static void gather_depot(lido_pool *pool) {
 static void gather(lido_pool *pool) {
     if (pool->way == LIDO__WAY_FACE) gather_face(pool);
     if (pool->way == LIDO__WAY_STOCK) gather_stock(pool);
-    if (pool->way != LIDO__WAY_BINS) return;
+    if (pool->bin == 0) return;
     lido__thread_flush_pool(pool);
     gather_depot(pool);
 }
@@ -45,7 +45,7 @@ static void gather(lido_pool *pool) {
 // Everything. Requires: nobody else uses the pool.
 static void gather_all(lido_pool *pool) {
     gather(pool);
-    if (pool->way == LIDO__WAY_BINS) lido__threads_drain(pool);
+    if (pool->bin != 0) lido__threads_drain(pool);
 }
 
 void lido_pool_reset(lido_pool *pool) {
@@ -83,7 +83,7 @@ size_t lido_pool_visit_live(lido_pool *pool, bool (*visit)(void *block, void *co
 // Caller holds the registry's lock, for the bins.
 static size_t free_outside_of_slabs(lido_pool *pool) {
     size_t blocks = 0;
-    if (pool->way == LIDO__WAY_BINS) return lido__depot_count(&pool->depot) + lido__threads_stock_locked(pool);
+    if (pool->bin != 0) return lido__depot_count(&pool->depot) + lido__threads_stock_locked(pool);
     for (const lido__link *link = pool->face.free; link != NULL; link = link->next) blocks++;
     return blocks + (size_t)(pool->fresh_end - pool->fresh_next) / pool->slabs.block_bytes;
 }
@@ -100,7 +100,7 @@ lido_pool_statistics lido__pool_stats_locked(lido_pool *pool) {
         .alignment = pool->alignment,
         .capacity = pool->capacity,
         .live = live,
-        .high_water = pool->way == LIDO__WAY_BINS ? slabs->issued_most : pool->high_water,
+        .high_water = pool->bin != 0 ? slabs->issued_most : pool->high_water,
         .held_bytes = slabs->slab_count * slabs->slab_slices * LIDO__SLICE_BYTES,
         .committed_bytes = slabs->fresh * slabs->block_bytes,
         .slab_count = slabs->slab_count,

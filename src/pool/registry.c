@@ -50,9 +50,9 @@ void lido__registry_add(lido_pool *pool) {
     pool->next = all_pools;
     if (all_pools != NULL) all_pools->previous = pool;
     all_pools = pool;
-    if (pool->way == LIDO__WAY_BINS) {
-        LIDO__ATOMIC_STORE(&pool_at_entry[pool->entry / LIDO__BIN_BYTES], pool, relaxed);
-        lido__thread_note_entry_locked(pool->entry);
+    if (pool->bin != 0) {
+        LIDO__ATOMIC_STORE(&pool_at_entry[pool->bin / LIDO__BIN_BYTES], pool, relaxed);
+        lido__thread_note_entry_locked(pool->bin);
     }
     UNLOCK();
 }

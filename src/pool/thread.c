@@ -8,6 +8,8 @@
 // nothing is left behind in whatever order the hooks run.
 #include "pool/thread.h"
 
+#include "pool/bounded.h"
+
 #include "os/os.h"
 #include "os/report.h"
 
@@ -38,7 +40,7 @@ static _Atomic uint32_t trim_epoch;      // relaxed: a wish
 
 // --- bins -----------------------------------------------------------------------------------------------------------
 
-static void bin_start(lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
+static void bin_start(const lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
     size_t first = lido__min(lido__min(BATCH_FIRST, BATCH_FIRST_BYTES / pool->slabs.block_bytes), pool->batch_max);
     back->batch = (uint32_t)lido__max(first, 1);
     bin->room = back->batch;
@@ -48,18 +50,55 @@ static void bin_start(lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
 // Requires: the bin's head is empty.
 static void bin_grow(const lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
     if (back->batch >= pool->batch_max) return;
-    back->batch = back->batch * 2 < pool->batch_max ? back->batch * 2 : pool->batch_max;
+    back->batch = (uint32_t)lido__min(back->batch * 2, pool->batch_max);
     bin->room = back->batch;
 }
 
-static void bin_fill(lido__bin *bin, lido__bin_back *back, lido__link *first, uint32_t count) {
+static void set_head(lido__bin *bin, lido__bin_back *back, lido__link *first, uint32_t count) {
     if (back->batch < count) back->batch = count;    // it came from a thread whose batches have grown further
     bin->head = first;
     bin->room = back->batch - count;
 }
 
-// The whole stock of a bin, as one list for lido__slabs_give, leaving the bin empty.
-static void bin_empty(lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
+uint32_t lido__bin_wants(const lido_pool *pool, const lido__bin_back *back) {
+    if (back->batch != 0) return back->batch;
+    return (uint32_t)lido__max(lido__min(BATCH_FIRST, BATCH_FIRST_BYTES / pool->slabs.block_bytes), 1);
+}
+
+void *lido__bin_take(lido__bin *bin, lido__bin_back *back) {
+    void *block = lido__bin_pop(bin);
+    if (block != NULL || back->spare == NULL) return block;
+    lido__link *spare = back->spare;
+    back->spare = NULL;
+    set_head(bin, back, spare->next, back->spare_count - 1);
+    return spare;
+}
+
+void lido__bin_fill(lido_pool *pool, lido__bin *bin, lido__bin_back *back, lido__link *first, uint32_t count) {
+    if (LIDO_UNLIKELY(back->batch == 0)) bin_start(pool, bin, back);
+    bin_grow(pool, bin, back);
+    set_head(bin, back, first, count);
+}
+
+lido__link *lido__bin_put(lido_pool *pool, lido__bin *bin, lido__bin_back *back, void *p, uint32_t *count) {
+    lido__link *leaves = NULL, *link = (lido__link *)p;
+    if (LIDO_UNLIKELY(back->batch == 0)) bin_start(pool, bin, back);
+    if (bin->room == 0) {    // head is full: it becomes the spare, and the old spare leaves
+        leaves = back->spare;
+        *count = back->spare_count;
+        back->spare = bin->head;
+        back->spare_count = back->batch;
+        bin->head = NULL;
+        bin->room = back->batch;
+        bin_grow(pool, bin, back);
+    }
+    bin->room--;
+    link->next = bin->head;
+    bin->head = link;
+    return leaves;
+}
+
+void lido__bin_empty(lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
     lido__link *head = bin->head, *spare = back->spare;
     bin->head = NULL;
     bin->room = back->batch;
@@ -85,52 +124,24 @@ static void *take_one(lido_pool *pool) {
     return chain.first;
 }
 
-static void *bin_refill(lido_pool *pool, lido__thread *thread, lido__bin *bin, lido__bin_back *back) {
+void *lido__bin_alloc_slow(lido_pool *pool) {
+    lido__thread *thread = lido__thread_self();
+    if (LIDO_UNLIKELY(thread == &lido__thread_none)) return take_one(pool);
+    lido__bin *bin = lido__bin_at(thread, pool->bin);
+    lido__bin_back *back = lido__bin_back_at(thread, pool->bin);
+    follow_trim(thread);
+    void *block = lido__bin_take(bin, back);
+    if (block != NULL) return block;
     uint32_t count;
     lido__link *batch = lido__depot_pop(&pool->depot, &count, thread->depot_start);
     if (batch == NULL) {
-        lido__chain chain = lido__slabs_take(&pool->slabs, back->batch);
+        lido__chain chain = lido__slabs_take(&pool->slabs, lido__bin_wants(pool, back));
         if (LIDO_UNLIKELY(chain.count == 0)) return take_one(pool);
         batch = chain.first;
         count = chain.count;
     }
-    bin_grow(pool, bin, back);
-    bin_fill(bin, back, batch->next, count - 1);
+    lido__bin_fill(pool, bin, back, batch->next, count - 1);
     return batch;
-}
-
-static lido__thread *thread_start(void);
-
-void *lido__bin_alloc_slow(lido_pool *pool) {
-    lido__thread *thread = lido__self;
-    if (LIDO_UNLIKELY(thread == &lido__thread_none)) {
-        thread = thread_start();
-        if (thread == NULL) return take_one(pool);
-    }
-    lido__bin *bin = lido__bin_at(thread, pool->entry);
-    lido__bin_back *back = lido__bin_back_at(thread, pool->entry);
-    void *block = lido__bin_pop(bin);
-    if (block != NULL) return block;
-    follow_trim(thread);
-    if (LIDO_UNLIKELY(back->batch == 0)) bin_start(pool, bin, back);
-    if (back->spare == NULL) return bin_refill(pool, thread, bin, back);
-    lido__link *spare = back->spare;
-    back->spare = NULL;
-    bin_fill(bin, back, spare->next, back->spare_count - 1);
-    return spare;
-}
-
-// head is full: it becomes the spare, and the old spare leaves the thread.
-static void bin_spill(lido_pool *pool, lido__thread *thread, lido__bin *bin, lido__bin_back *back) {
-    lido__link *old = back->spare;
-    uint32_t old_count = back->spare_count;
-    back->spare = bin->head;
-    back->spare_count = back->batch;
-    bin->head = NULL;
-    bin->room = back->batch;
-    bin_grow(pool, bin, back);
-    if (old == NULL) return;
-    if (!lido__depot_push(&pool->depot, old, old_count, thread->depot_start)) lido__slabs_give(&pool->slabs, old);
 }
 
 // Reports p and returns false unless it is the start of a block. What costs a walk (is it free already?) is not asked.
@@ -150,22 +161,16 @@ static bool is_block_start(lido_pool *pool, void *p) {
 
 void lido__bin_free_slow(lido_pool *pool, void *p) {
     if (!is_block_start(pool, p)) return;
-    lido__link *link = (lido__link *)p;
-    lido__thread *thread = lido__self;
-    if (LIDO_UNLIKELY(thread == &lido__thread_none)) thread = thread_start();
-    if (LIDO_UNLIKELY(thread == NULL)) {
-        link->next = NULL;
-        lido__slabs_give(&pool->slabs, link);
+    lido__thread *thread = lido__thread_self();
+    if (LIDO_UNLIKELY(thread == &lido__thread_none)) {
+        ((lido__link *)p)->next = NULL;
+        lido__slabs_give(&pool->slabs, (lido__link *)p);
         return;
     }
     follow_trim(thread);
-    lido__bin *bin = lido__bin_at(thread, pool->entry);
-    lido__bin_back *back = lido__bin_back_at(thread, pool->entry);
-    if (LIDO_UNLIKELY(back->batch == 0)) bin_start(pool, bin, back);
-    if (bin->room == 0) bin_spill(pool, thread, bin, back);
-    bin->room--;
-    link->next = bin->head;
-    bin->head = link;
+    uint32_t count;
+    lido__link *leaves = lido__bin_put(pool, lido__bin_at(thread, pool->bin), lido__bin_back_at(thread, pool->bin), p, &count);
+    if (leaves != NULL && !lido__depot_push(&pool->depot, leaves, count, thread->depot_start)) lido__slabs_give(&pool->slabs, leaves);
 }
 
 // --- thread life ----------------------------------------------------------------------------------------------------
@@ -205,12 +210,11 @@ static void structure_free(lido__thread *thread, unsigned limit) {
     if (!keep) lido__run_free(lido__slab_of(thread));
 }
 
-// The calling thread's structure, or NULL: it has ended, or there is no memory for one.
 static LIDO__NOINLINE lido__thread *thread_start(void) {
     lido__start();
-    if (thread_ended) return NULL;
+    if (thread_ended) return &lido__thread_none;
     lido__thread *thread = structure_new();
-    if (thread == NULL) return NULL;
+    if (thread == NULL) return &lido__thread_none;
     LOCK();
     thread->next = all_threads;
     if (all_threads != NULL) all_threads->previous = thread;
@@ -223,7 +227,11 @@ static LIDO__NOINLINE lido__thread *thread_start(void) {
     // arming may come back here through calloc: self is set, so it finds its bins
     if (lido__os_thread_exit_arm(thread)) return thread;
     lido__thread_end(thread);    // nobody would take it away: this thread does without
-    return NULL;
+    return &lido__thread_none;
+}
+
+lido__thread *lido__thread_self(void) {
+    return LIDO_LIKELY(lido__self != &lido__thread_none) ? lido__self : thread_start();
 }
 
 static unsigned limit_of_entries(void) {
@@ -237,10 +245,18 @@ void lido__thread_note_entry_locked(unsigned entry) {
     if (entry_limit < entry + LIDO__BIN_BYTES) entry_limit = entry + LIDO__BIN_BYTES;
 }
 
+static void flush_pool(lido__thread *thread, lido_pool *pool) {
+    lido__bin_back *back = lido__bin_back_at(thread, pool->bin);
+    if (back->batch == 0) return;
+    bool mine = pool->way != LIDO__WAY_BOUNDED || lido__bounded_enter(thread, pool);
+    if (!mine) return;    // recalled: another thread has emptied it, or does so now
+    lido__bin_empty(pool, lido__bin_at(thread, pool->bin), back);
+    if (pool->way == LIDO__WAY_BOUNDED) lido__bounded_leave(thread);
+}
+
 static void flush(lido__thread *thread, unsigned limit) {
     for (unsigned entry = LIDO__CLASS_FIRST_BIN * LIDO__BIN_BYTES; entry < limit; entry += LIDO__BIN_BYTES) {
-        lido__bin_back *back = lido__bin_back_at(thread, entry);
-        if (back->batch != 0) bin_empty(lido__pool_at_entry(entry), lido__bin_at(thread, entry), back);
+        if (lido__bin_back_at(thread, entry)->batch != 0) flush_pool(thread, lido__pool_at_entry(entry));
     }
 }
 
@@ -249,10 +265,7 @@ void lido__thread_flush(void) {
 }
 
 void lido__thread_flush_pool(lido_pool *pool) {
-    lido__thread *thread = lido__self;
-    if (thread == &lido__thread_none) return;
-    lido__bin_back *back = lido__bin_back_at(thread, pool->entry);
-    if (back->batch != 0) bin_empty(pool, lido__bin_at(thread, pool->entry), back);
+    if (lido__self != &lido__thread_none) flush_pool(lido__self, pool);
 }
 
 void lido__thread_end(void *argument) {
@@ -275,16 +288,23 @@ void lido__thread_end(void *argument) {
 
 // --- all threads ----------------------------------------------------------------------------------------------------
 
+void lido__threads_each_locked(void (*call)(lido__thread *thread, void *context), void *context) {
+    for (lido__thread *thread = all_threads; thread != NULL; thread = thread->next) call(thread, context);
+}
+
+static void drain_one(lido__thread *thread, void *context) {
+    lido_pool *pool = (lido_pool *)context;
+    lido__bin *bin = lido__bin_at(thread, pool->bin);
+    lido__bin_back *back = lido__bin_back_at(thread, pool->bin);
+    if (back->batch == 0) return;
+    lido__bin_empty(pool, bin, back);
+    *bin = (lido__bin){NULL, 0, 0};
+    *back = (lido__bin_back){NULL, 0, 0};
+}
+
 void lido__threads_drain(lido_pool *pool) {
     LOCK();
-    for (lido__thread *thread = all_threads; thread != NULL; thread = thread->next) {
-        lido__bin *bin = lido__bin_at(thread, pool->entry);
-        lido__bin_back *back = lido__bin_back_at(thread, pool->entry);
-        if (back->batch == 0) continue;
-        bin_empty(pool, bin, back);
-        *bin = (lido__bin){NULL, 0, 0};
-        *back = (lido__bin_back){NULL, 0, 0};
-    }
+    lido__threads_each_locked(drain_one, pool);
     UNLOCK();
 }
 
@@ -294,8 +314,8 @@ void lido__threads_drain(lido_pool *pool) {
 __attribute__((no_sanitize("thread"))) size_t lido__threads_stock_locked(const lido_pool *pool) {
     size_t blocks = 0;
     for (lido__thread *thread = all_threads; thread != NULL; thread = thread->next) {
-        const lido__bin *bin = lido__bin_at(thread, pool->entry);
-        const lido__bin_back *back = lido__bin_back_at(thread, pool->entry);
+        const lido__bin *bin = lido__bin_at(thread, pool->bin);
+        const lido__bin_back *back = lido__bin_back_at(thread, pool->bin);
         if (__atomic_load_n(&back->batch, __ATOMIC_RELAXED) == 0) continue;
         if (__atomic_load_n(&back->spare, __ATOMIC_RELAXED) != NULL) blocks += __atomic_load_n(&back->spare_count, __ATOMIC_RELAXED);
         if (__atomic_load_n(&bin->head, __ATOMIC_RELAXED) == NULL) continue;

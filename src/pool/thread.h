@@ -48,6 +48,7 @@ typedef struct lido__thread {
     struct lido__thread *next, *previous;    // [lock:registry]
     uint32_t depot_start;                    // [const]
     uint32_t trim_epoch;                     // [owner] the last request to trim that was followed
+    _Atomic uint32_t busy;                   // [atomic:recall] this thread is in a bin of a bounded pool, see bounded.c
     _Alignas(64) lido__bin_back backs[LIDO__BIN_COUNT];
 } lido__thread;
 _Static_assert(sizeof(lido__thread) <= LIDO__SLICE_BYTES, "a thread structure is one slice");
@@ -109,6 +110,20 @@ LIDO_INLINE bool lido__bin_push(lido__bin *bin, void *p) {
 // The slow halves, for pools with bins.
 LIDO__NOINLINE LIDO__HIDDEN void *lido__bin_alloc_slow(lido_pool *pool);
 LIDO__NOINLINE LIDO__HIDDEN void lido__bin_free_slow(lido_pool *pool, void *p);
+
+// The parts of the slow halves that stay within the thread; bounded.c has its own rules for what lies beyond.
+// A block from head or spare, or NULL. Fills an empty bin. Puts a block in; what must leave to make room comes back as a
+// batch of *count blocks, or NULL.
+LIDO__HIDDEN void *lido__bin_take(lido__bin *bin, lido__bin_back *back);
+LIDO__HIDDEN void lido__bin_fill(lido_pool *pool, lido__bin *bin, lido__bin_back *back, lido__link *first, uint32_t count);
+LIDO__HIDDEN lido__link *lido__bin_put(lido_pool *pool, lido__bin *bin, lido__bin_back *back, void *p, uint32_t *count);
+LIDO__HIDDEN void lido__bin_empty(lido_pool *pool, lido__bin *bin, lido__bin_back *back);
+// How many blocks the bin wants from the slabs.
+LIDO__HIDDEN uint32_t lido__bin_wants(const lido_pool *pool, const lido__bin_back *back);
+// The calling thread's structure, made if need be; lido__thread_none if there is no memory or the thread has ended.
+LIDO__HIDDEN lido__thread *lido__thread_self(void);
+// Calls `call` for every thread. Caller holds the registry's lock.
+LIDO__HIDDEN void lido__threads_each_locked(void (*call)(lido__thread *thread, void *context), void *context);
 
 // Empties all bins of the calling thread into the slabs.
 LIDO__HIDDEN void lido__thread_flush(void);

@@ -88,7 +88,7 @@ static bool window_open(void) {
     size_t table_bytes = lido__round_up(slices * sizeof(uint16_t) + slots * (sizeof *slot_room + sizeof *slot_used), lido__os_page_bytes());
     // A place that nobody has: our choice, or, where the system insists on its own, the middle of a window around it.
     uintptr_t base = 0;
-    for (int i = 0; i < 4 && base == 0; i++) {
+    for (int i = 0; i < 4 && base == 0 && lido__os_lets_choose(); i++) {
         size_t step = (size_t)(lido__os_random() * 2654435761u + (unsigned)i * 0x9E3779B9u) >> (32 - PLACE_COUNT_LOG2);
         uintptr_t place = ((uintptr_t)PLACE_FIRST_TIB << 40) + (step << LIDO__SEGMENT_SHIFT);
         lido__os_result result = lido__os_reserve_at((void *)place, LIDO__SLICE_BYTES);

@@ -40,6 +40,7 @@ void lido__slabs_init(lido__slab_set *set, size_t block_bytes, size_t alignment,
         .slab_slices = (uint16_t)slices,
         .slab_alignment = (uint16_t)alignment_slices,
         .entry = (uint16_t)entry,
+        .capacity = SIZE_MAX,
         .keep_slabs = 1,
     };
 }
@@ -121,6 +122,7 @@ lido__chain lido__slabs_take(lido__slab_set *set, uint32_t want) {
     lido__chain chain = {NULL, NULL, 0};
     lido__link **tail = &chain.first;
     lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
+    want = (uint32_t)lido__min(want, set->capacity - set->issued);
     while (chain.count < want) {
         if (chain.count > 0 && set->available == NULL) break;
         lido__slab *slab = slab_available(set);
@@ -137,6 +139,13 @@ lido__chain lido__slabs_take(lido__slab_set *set, uint32_t want) {
     *tail = NULL;
     chain.last = (lido__link *)(void *)tail;    // `next` is the first member
     return chain;
+}
+
+bool lido__slabs_are_exhausted(lido__slab_set *set) {
+    lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
+    bool exhausted = set->issued >= set->capacity;
+    lido__lock_release(&set->lock, LIDO__RANK_SLABS);
+    return exhausted;
 }
 
 char *lido__slabs_take_fresh(lido__slab_set *set, size_t want, size_t *got) {
@@ -212,7 +221,7 @@ static void give_block(lido__slab_set *set, void *block, lido__slab **doomed) {
     settle_if_empty(set, slab, doomed);
 }
 
-void lido__slabs_give(lido__slab_set *set, lido__link *first) {
+size_t lido__slabs_give(lido__slab_set *set, lido__link *first) {
     lido__slab *doomed = NULL;
     lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
     while (first != NULL) {
@@ -220,8 +229,10 @@ void lido__slabs_give(lido__slab_set *set, lido__link *first) {
         give_block(set, first, &doomed);
         first = next;
     }
+    size_t issued = set->issued;
     lido__lock_release(&set->lock, LIDO__RANK_SLABS);
     free_doomed(doomed);
+    return issued;
 }
 
 void lido__slabs_give_range(lido__slab_set *set, char *first, size_t count) {

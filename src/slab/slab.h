@@ -35,6 +35,7 @@ typedef struct lido__slab_set {
     uint16_t slab_slices;
     uint16_t slab_alignment;     // in slices
     uint16_t entry;              // what the window says for these slabs
+    size_t capacity;             // most blocks issued at a time; SIZE_MAX: no limit. Set after init
     // [lock:slabs]
     lido__lock lock;
     bool visiting;               // a walk over the lists is under way: slabs stay where they are
@@ -63,15 +64,18 @@ typedef struct lido__chain {
     uint32_t count;
 } lido__chain;
 
-// Up to `want` blocks, at least one unless the system refuses memory; fewer rather than a second new slab.
+// Up to `want` blocks, at least one unless the capacity is reached or the system refuses memory; fewer rather than a second new slab.
 LIDO__HIDDEN lido__chain lido__slabs_take(lido__slab_set *set, uint32_t want);
 // Up to `want` blocks that lie side by side and were never handed out; NULL if no slab has any and none can be had
 // without giving up free blocks.
 LIDO__HIDDEN char *lido__slabs_take_fresh(lido__slab_set *set, size_t want, size_t *got);
-// Takes back a chain that ends with NULL. Misuse is reported block by block, and such blocks are left out.
-LIDO__HIDDEN void lido__slabs_give(lido__slab_set *set, lido__link *first);
+// Takes back a chain that ends with NULL. Misuse is reported block by block, and such blocks are left out. Returns how many
+// blocks are issued now.
+LIDO__HIDDEN size_t lido__slabs_give(lido__slab_set *set, lido__link *first);
 // Takes back `count` blocks side by side in one slab.
 LIDO__HIDDEN void lido__slabs_give_range(lido__slab_set *set, char *first, size_t count);
+// The capacity is reached: a take gives nothing although the system might.
+LIDO__HIDDEN bool lido__slabs_are_exhausted(lido__slab_set *set);
 // Makes memory for `blocks` more blocks present, and keeps it. False if the system refuses.
 LIDO__HIDDEN bool lido__slabs_prewarm(lido__slab_set *set, size_t blocks);
 
