@@ -108,6 +108,7 @@ lido__os_result lido__os_reserve_at(void *place, size_t bytes) {
 void *lido__os_reserve(size_t bytes, size_t alignment) {
     if (injected_failure()) return NULL;
     int saved = errno;
+    alignment = lido__max(alignment, lido__os_page_bytes());
     size_t room = bytes + alignment - lido__os_page_bytes();
     char *got = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (got == MAP_FAILED) {

@@ -65,8 +65,7 @@ static bool is_loader(const char *path) {
 }
 
 static lido__os_place classify(const map_line *line, bool follows_loader) {
-    char here;
-    uintptr_t stack = (uintptr_t)&here;
+    uintptr_t stack = (uintptr_t)__builtin_frame_address(0);    // of a local variable it may be AddressSanitizer's
     if (strcmp(line->path, "[stack]") == 0 || (stack >= line->start && stack < line->end)) return LIDO__PLACE_STACK;
     if (strcmp(line->path, "[heap]") == 0) return LIDO__PLACE_BREAK_HEAP;
     if (is_loader(line->path) || (follows_loader && line->path[0] == '\0')) return LIDO__PLACE_LOADER;

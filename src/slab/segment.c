@@ -243,6 +243,7 @@ static lido__slab *take_run(lido__segment *segment, size_t start, lido__run_kind
     lido__slab *run = &segment->slabs[start];
     mark_run(run, 0, count);
     run->kind = (uint8_t)kind;
+    run->huge = start >= segment->huge_from;
     set_entries(run, 0, count, entry);
     return run;
 }

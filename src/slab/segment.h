@@ -60,6 +60,7 @@ typedef struct lido__slab {
     uint16_t slice_count;                // [const while in use] of the run
     uint16_t back;                       // [const while in use] slices back to the first of the run
     uint8_t kind;                        // [const while in use] lido__run_kind
+    bool huge;                           // [const while in use] in memory that was advised huge
 } lido__slab;
 _Static_assert(sizeof(lido__slab) <= 64, "descriptors are 64 bytes");
 

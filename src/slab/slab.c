@@ -56,8 +56,7 @@ static lido__slab *slab_new(lido__slab_set *set) {
     slab->listed_full = false;
     lido__slab_push(&set->available, slab);
     set->slab_count++;
-    bool huge = lido__slab_slice(slab) >= lido__segment_of(slab)->huge_from;
-    if (zero && !huge && set->slab_count > POPULATE_FROM_SLABS && LIDO__ATOMIC_LOAD(&lido__options.populate, relaxed) != 0) {
+    if (zero && !slab->huge && set->slab_count > POPULATE_FROM_SLABS && LIDO__ATOMIC_LOAD(&lido__options.populate, relaxed) != 0) {
         lido__os_populate(lido__slab_memory(slab), (size_t)set->slab_slices * LIDO__SLICE_BYTES);
     }
     return slab;
