@@ -12,6 +12,7 @@
 lido__option_values lido__options = {
     .purge_delay_ms = 1000,
     .huge_from_mb = 16,
+    .hugetlb = 0,
     .populate = 1,
     .misuse_continues = 0,
     .stats_at_exit = 0,
@@ -24,6 +25,8 @@ static const lido_option_info table[] = {
      "give free memory back after this long; 0 at once. A second outlasts the phases of most programs; each return costs faults later"},
     {"huge_from_mb", "MiB|never", "16",
      "ask for huge pages once the heap is this large: a half-used 2 MiB page then wastes at most an eighth"},
+    {"hugetlb", "0|1", "0",
+     "take objects above 8 MiB from the huge pages that the system has set aside (vm.nr_hugepages), while there are any; they are nobody else's then"},
     {"populate", "0|1", "1", "bring in the fresh slabs of a growing pool in one call instead of a fault per page"},
     {"on_misuse", "abort|continue", "abort", "after the line that reports a misuse; continue ignores the offending call"},
     {"stats", "none|exit", "none", "exit writes one line of totals to stderr when the process ends"},
@@ -32,8 +35,8 @@ enum { OPTION_COUNT = sizeof table / sizeof table[0] };
 
 static _Atomic uint32_t *value_of(size_t option) {
     _Atomic uint32_t *const values[OPTION_COUNT] = {
-        &lido__options.purge_delay_ms, &lido__options.huge_from_mb,  &lido__options.populate,
-        &lido__options.misuse_continues, &lido__options.stats_at_exit,
+        &lido__options.purge_delay_ms, &lido__options.huge_from_mb,     &lido__options.hugetlb,
+        &lido__options.populate,       &lido__options.misuse_continues, &lido__options.stats_at_exit,
     };
     return values[option];
 }
@@ -45,8 +48,8 @@ static const struct {
     const char *word;
     uint32_t value;
 } words[] = {
-    {1, true, "never", UINT32_MAX}, {2, false, "0", 0},        {2, false, "1", 1},    {3, false, "abort", 0},
-    {3, false, "continue", 1},      {4, false, "none", 0},     {4, false, "exit", 1},
+    {1, true, "never", UINT32_MAX}, {2, false, "0", 0},     {2, false, "1", 1},        {3, false, "0", 0},   {3, false, "1", 1},
+    {4, false, "abort", 0},         {4, false, "continue", 1}, {5, false, "none", 0}, {5, false, "exit", 1},
 };
 enum { WORD_COUNT = sizeof words / sizeof words[0] };
 

@@ -45,6 +45,10 @@ LIDO__HIDDEN void lido__os_release(void *start, size_t bytes);
 
 // Reserve and commit in one, for memory that lives by itself. NULL if refused. Not charged before it is touched.
 LIDO__HIDDEN void *lido__os_map(size_t bytes);
+// The same out of the pages that the administrator set aside (hugetlb), as long as there are any: NULL is normal. `bytes` is a
+// multiple of LIDO__OS_HUGE_BYTES, and so is the address.
+enum { LIDO__OS_HUGE_BYTES = 2 << 20 };
+LIDO__HIDDEN void *lido__os_map_huge(size_t bytes);
 // Moves or grows or shrinks a mapping of lido__os_map; the contents stay. NULL if refused, and nothing has changed.
 LIDO__HIDDEN void *lido__os_remap(void *start, size_t old_bytes, size_t new_bytes);
 

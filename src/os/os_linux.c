@@ -25,6 +25,9 @@
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
+#ifndef MAP_HUGE_SHIFT
+#define MAP_HUGE_SHIFT 26
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -159,6 +162,15 @@ void *lido__os_map(size_t bytes) {
     if (injected_failure()) return NULL;
     int saved = errno;
     void *got = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    errno = saved;
+    return got == MAP_FAILED ? NULL : got;
+}
+
+void *lido__os_map_huge(size_t bytes) {
+    if (injected_failure()) return NULL;
+    int saved = errno;
+    // 21: pages of 2^21 bytes, whatever the system's default size is
+    void *got = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << MAP_HUGE_SHIFT, -1, 0);
     errno = saved;
     return got == MAP_FAILED ? NULL : got;
 }

@@ -172,14 +172,18 @@ static void put_in_cache(void *start, size_t bytes) {
 
 // --- the calls ------------------------------------------------------------------------------------------------------
 
-static void *map_aligned(size_t bytes, size_t alignment) {
-    size_t page = lido__os_page_bytes();
-    if (alignment <= page) return lido__os_map(bytes);
-    if (bytes > SIZE_MAX - alignment) return NULL;
-    char *memory = lido__os_reserve(bytes, alignment);
+static void *map_aligned(size_t *bytes, size_t alignment) {
+    if (*bytes >= LIDO__OS_HUGE_BYTES && alignment <= LIDO__OS_HUGE_BYTES && LIDO__ATOMIC_LOAD(&lido__options.hugetlb, relaxed) != 0) {
+        size_t whole = lido__round_up(*bytes, LIDO__OS_HUGE_BYTES);
+        void *memory = lido__os_map_huge(whole);
+        if (memory != NULL) return *bytes = whole, memory;
+    }
+    if (alignment <= lido__os_page_bytes()) return lido__os_map(*bytes);
+    if (*bytes > SIZE_MAX - alignment) return NULL;
+    char *memory = lido__os_reserve(*bytes, alignment);
     if (memory == NULL) return NULL;
-    if (lido__os_commit(memory, bytes)) return memory;
-    lido__os_release(memory, bytes);
+    if (lido__os_commit(memory, *bytes)) return memory;
+    lido__os_release(memory, *bytes);
     return NULL;
 }
 
@@ -188,7 +192,10 @@ lido__mapping lido__mapping_new(size_t bytes, size_t alignment, void *owner, boo
     cached_mapping cached = take_cached(bytes, alignment);
     lido__mapping mapping = {cached.start, cached.bytes, owner};
     *zero = cached.start == NULL;
-    if (cached.start == NULL) mapping = (lido__mapping){map_aligned(bytes, alignment), bytes, owner};
+    if (cached.start == NULL) {
+        void *start = map_aligned(&bytes, alignment);
+        mapping = (lido__mapping){start, bytes, owner};
+    }
     if (mapping.start == NULL || enter(mapping)) return mapping;
     lido__os_release(mapping.start, mapping.bytes);
     return (lido__mapping){NULL, 0, NULL};
