@@ -50,7 +50,7 @@ typedef struct lido_pool_options {
                            // 8 to 16) or any power of two to LIDO_POOL_ALIGNMENT_MAX
     lido_threads threads;
     lido_order order;
-    size_t capacity;       // most blocks alive at once, exact; 0 is no limit
+    size_t capacity;       // most blocks alive at once, exact also among threads; 0 is no limit
     size_t growth;         // least number of blocks to take from the system at a time; 0 lets lido choose
     size_t prewarm;        // blocks that are made ready (memory committed and touched) before lido_pool_new returns
 } lido_pool_options;
@@ -62,8 +62,8 @@ typedef struct lido_pool_statistics {
     size_t alignment;
     size_t capacity;         // 0: none
     size_t live;             // blocks that the program holds
-    size_t high_water;       // most blocks alive at once since the pool was made or reset; for SHARED pools without a
-                             // capacity an upper bound that counts what the threads' bins hold as alive
+    size_t high_water;       // most blocks alive at once since the pool was made or reset; for SHARED pools in LIFO order
+                             // an upper bound (never above the capacity): it counts what threads' bins hold as alive
     size_t held_bytes;       // address space in the pool's slabs
     size_t committed_bytes;  // the part of it that has been handed out at least once since it was last given back
     size_t slab_count;
@@ -93,7 +93,8 @@ LIDO_API void lido__pool_free_slow(lido_pool *pool, void *block);
 
 // One block, aligned as the pool's options say, contents undefined.
 // Threads: as the pool's kind. Fails: NULL with ENOMEM when the capacity is reached or the system has no memory.
-// Cost: LOCAL 5 instructions; SHARED a call and a pop from the thread's bin; every batch a refill under the pool's lock.
+// Cost: LOCAL 5 instructions; SHARED a call and a pop from the thread's bin, and every batch a refill with one atomic step or
+// under the slabs' lock. A SHARED pool that has reached its capacity takes a lock for each call until a quarter is free again.
 LIDO_INLINE LIDO_ATTR_MUST_USE void *lido_pool_alloc(lido_pool *pool) {
     lido__pool_face *face = (lido__pool_face *)(void *)pool;
     lido__link *block = face->free;
@@ -117,7 +118,6 @@ LIDO_INLINE void lido_pool_free(lido_pool *pool, void *block) {
 }
 
 // Fills `blocks[0..count)`; all or nothing. Returns 0, or -1 with ENOMEM and nothing taken.
-// Cost: cheaper than `count` calls when the stock is empty.
 LIDO_API LIDO_ATTR_MUST_USE int lido_pool_alloc_bulk(lido_pool *pool, void **blocks, size_t count);
 // Gives back `count` blocks; NULL entries are ignored.
 LIDO_API void lido_pool_free_bulk(lido_pool *pool, void *const *blocks, size_t count);
