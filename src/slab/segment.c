@@ -259,8 +259,8 @@ static lido__slab *run_new_locked(lido__run_kind kind, size_t count, size_t alig
             if (commit_to(segment, start + count)) return take_run(segment, start, kind, count, entry, zero);
             refused = true;    // a higher segment may have room that is committed already
         }
-        // the worst alignment leaves less than `alignment` slices unused in front
-        if (refused || !segment_new(count + (alignment > LIDO__HEADER_SLICES ? alignment - LIDO__HEADER_SLICES : 0))) return NULL;
+        // the new segment must do, or this would make segments for ever: what the alignment leaves unused in front counts
+        if (refused || !segment_new(count + lido__round_up(LIDO__HEADER_SLICES, alignment) - LIDO__HEADER_SLICES)) return NULL;
     }
 }
 
