@@ -40,10 +40,10 @@ LIDO_API size_t lido_good_size(size_t size);
 LIDO_API size_t lido_trim(size_t keep_bytes);
 
 typedef struct lido_heap_statistics {
-    size_t live_bytes;       // in blocks that the program holds, after rounding
-    size_t held_bytes;       // address space in segments and huge objects
-    size_t committed_bytes;  // readable and writable
-    size_t dirty_free_bytes; // free, and not yet given back to the system
+    size_t live_bytes;          // in blocks that the program holds, after rounding
+    size_t held_bytes;          // address space in segments and huge objects
+    size_t committed_bytes;     // readable and writable
+    size_t dirty_free_bytes;    // free, and not yet given back to the system
     size_t segment_count, huge_count, huge_bytes, thread_count;
 } lido_heap_statistics;
 // The whole process: size classes, large and huge objects, and named pools.
@@ -52,8 +52,8 @@ LIDO_API lido_heap_statistics lido_process_stats(void);
 typedef struct lido_heap lido_heap;
 
 typedef struct lido_heap_options {
-    const char *name;      // copied; NULL is "heap"
-    lido_threads threads;  // LIDO_LOCAL: one thread at a time; LIDO_SHARED: any thread, behind one lock per heap
+    const char *name;        // copied; NULL is "heap"
+    lido_threads threads;    // LIDO_LOCAL: one thread at a time; LIDO_SHARED: any thread, behind one lock per heap
 } lido_heap_options;
 
 // NULL options are the defaults. Fails: NULL; EINVAL, ENOMEM.
@@ -61,7 +61,8 @@ LIDO_API LIDO_ATTR_MUST_USE lido_heap *lido_heap_new(const lido_heap_options *op
 // Frees every block of the heap, and the heap. NULL is ignored.
 LIDO_API void lido_heap_destroy(lido_heap *heap);
 LIDO_API LIDO_ATTR_MALLOC LIDO_ATTR_ALLOC_SIZE(2) void *lido_heap_alloc(lido_heap *heap, size_t size);
-LIDO_API LIDO_ATTR_MALLOC LIDO_ATTR_ALLOC_SIZE(3) void *lido_heap_alloc_aligned(lido_heap *heap, size_t alignment, size_t size);
+LIDO_API LIDO_ATTR_MALLOC LIDO_ATTR_ALLOC_SIZE(3) void *lido_heap_alloc_aligned(lido_heap *heap, size_t alignment,
+                                                                                size_t size);
 LIDO_API LIDO_ATTR_MUST_USE void *lido_heap_realloc(lido_heap *heap, void *p, size_t size);
 // lido_free(p) does the same when the heap is not at hand. NULL is ignored.
 LIDO_API void lido_heap_free(lido_heap *heap, void *p);

@@ -14,9 +14,9 @@ LIDO_BEGIN_DECLS
 
 typedef struct lido_option_info {
     const char *name;
-    const char *value_help;     // what may stand on the right, e.g. "milliseconds" or "abort|continue"
+    const char *value_help;    // what may stand on the right, e.g. "milliseconds" or "abort|continue"
     const char *default_text;
-    const char *help;           // one line: what it does, and why the default is what it is
+    const char *help;    // one line: what it does, and why the default is what it is
 } lido_option_info;
 
 // Sets options from text. Returns the number of pairs that were not understood (each was warned about).

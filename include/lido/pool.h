@@ -38,34 +38,34 @@ typedef enum lido_order {
 } lido_order;
 
 enum {
-    LIDO_POOL_NAME_MAX = 31,                  // longer names are cut, in bytes without the NUL
-    LIDO_POOL_BLOCK_SIZE_MAX = 16 << 20,      // bytes; larger objects belong to lido_malloc
-    LIDO_POOL_ALIGNMENT_MAX = 2 << 20,        // bytes
+    LIDO_POOL_NAME_MAX = 31,                // longer names are cut, in bytes without the NUL
+    LIDO_POOL_BLOCK_SIZE_MAX = 16 << 20,    // bytes; larger objects belong to lido_malloc
+    LIDO_POOL_ALIGNMENT_MAX = 2 << 20,      // bytes
 };
 
 typedef struct lido_pool_options {
-    const char *name;      // for reports and statistics; copied; NULL is "pool"
-    size_t block_size;     // bytes, 1 to LIDO_POOL_BLOCK_SIZE_MAX; rounded up to the alignment
-    size_t alignment;      // of every block: 0 (the natural one: the largest power of two that divides block_size,
-                           // 8 to 16) or any power of two to LIDO_POOL_ALIGNMENT_MAX
+    const char *name;     // for reports and statistics; copied; NULL is "pool"
+    size_t block_size;    // bytes, 1 to LIDO_POOL_BLOCK_SIZE_MAX; rounded up to the alignment
+    size_t alignment;     // of every block: 0 (the natural one: the largest power of two that divides block_size,
+                          // 8 to 16) or any power of two to LIDO_POOL_ALIGNMENT_MAX
     lido_threads threads;
     lido_order order;
-    size_t capacity;       // most blocks alive at once, exact also among threads; 0 is no limit
-    size_t growth;         // least number of blocks to take from the system at a time; 0 lets lido choose
-    size_t prewarm;        // blocks that are made ready (memory committed and touched) before lido_pool_new returns
+    size_t capacity;    // most blocks alive at once, exact also among threads; 0 is no limit
+    size_t growth;      // least number of blocks to take from the system at a time; 0 lets lido choose
+    size_t prewarm;     // blocks that are made ready (memory committed and touched) before lido_pool_new returns
 } lido_pool_options;
 
 // Counts are in blocks, sizes in bytes. Exact while no other thread is inside a call on this pool; otherwise each
 // figure is one that was true at some moment during the call.
 typedef struct lido_pool_statistics {
-    size_t block_size;       // after rounding
+    size_t block_size;    // after rounding
     size_t alignment;
-    size_t capacity;         // 0: none
-    size_t live;             // blocks that the program holds
-    size_t high_water;       // most blocks alive at once since the pool was made or reset; for SHARED pools in LIFO order
-                             // an upper bound (never above the capacity): it counts what threads' bins hold as alive
-    size_t held_bytes;       // address space in the pool's slabs
-    size_t committed_bytes;  // the part of it that has been handed out at least once since it was last given back
+    size_t capacity;      // 0: none
+    size_t live;          // blocks that the program holds
+    size_t high_water;    // most blocks alive at once since the pool was made or reset; for SHARED pools in LIFO order
+                          // an upper bound (never above the capacity): it counts what threads' bins hold as alive
+    size_t held_bytes;    // address space in the pool's slabs
+    size_t committed_bytes;    // the part of it that has been handed out at least once since it was last given back
     size_t slab_count;
 } lido_pool_statistics;
 
@@ -157,26 +157,20 @@ LIDO_API const char *lido_pool_name(const lido_pool *pool);
 //   conn_pool conn_pool_new(lido_pool_options)   block_size and alignment are filled in; .pool is NULL on failure
 //   struct conn *conn_pool_alloc(conn_pool)      void conn_pool_free(conn_pool, struct conn *)
 //   void conn_pool_destroy(conn_pool)
-#define LIDO_POOL_DEFINE(NAME, TYPE)                                                        \
-    typedef struct NAME {                                                                   \
-        lido_pool *pool;                                                                    \
-    } NAME;                                                                                 \
-    static inline NAME NAME##_new(lido_pool_options options) {                              \
-        options.block_size = sizeof(TYPE);                                                  \
-        if (options.alignment < __alignof__(TYPE)) options.alignment = __alignof__(TYPE);   \
-        if (options.name == NULL) options.name = #NAME;                                     \
-        NAME typed = {lido_pool_new(&options)};                                             \
-        return typed;                                                                       \
-    }                                                                                       \
-    static inline TYPE *NAME##_alloc(NAME typed) {                                          \
-        return (TYPE *)lido_pool_alloc(typed.pool);                                         \
-    }                                                                                       \
-    static inline void NAME##_free(NAME typed, TYPE *object) {                              \
-        lido_pool_free(typed.pool, object);                                                 \
-    }                                                                                       \
-    static inline void NAME##_destroy(NAME typed) {                                         \
-        lido_pool_destroy(typed.pool);                                                      \
-    }                                                                                       \
+#define LIDO_POOL_DEFINE(NAME, TYPE)                                                                 \
+    typedef struct NAME {                                                                            \
+        lido_pool *pool;                                                                             \
+    } NAME;                                                                                          \
+    static inline NAME NAME##_new(lido_pool_options options) {                                       \
+        options.block_size = sizeof(TYPE);                                                           \
+        if (options.alignment < __alignof__(TYPE)) options.alignment = __alignof__(TYPE);            \
+        if (options.name == NULL) options.name = #NAME;                                              \
+        NAME typed = {lido_pool_new(&options)};                                                      \
+        return typed;                                                                                \
+    }                                                                                                \
+    static inline TYPE *NAME##_alloc(NAME typed) { return (TYPE *)lido_pool_alloc(typed.pool); }     \
+    static inline void NAME##_free(NAME typed, TYPE *object) { lido_pool_free(typed.pool, object); } \
+    static inline void NAME##_destroy(NAME typed) { lido_pool_destroy(typed.pool); }                 \
     struct lido__semicolon_##NAME
 
 LIDO_END_DECLS

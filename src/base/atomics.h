@@ -25,8 +25,8 @@ void lido__explore_point(void);
 #define LIDO__ATOMIC_SUB(object, value, order) \
     (LIDO__POINT(), atomic_fetch_sub_explicit((object), (value), memory_order_##order))
 // Compare and swap; on failure the current value lands in *expected, read with relaxed order.
-#define LIDO__ATOMIC_CAS(object, expected, desired, order)                                               \
-    (LIDO__POINT(), atomic_compare_exchange_strong_explicit((object), (expected), (desired),             \
-                                                            memory_order_##order, memory_order_relaxed))
+#define LIDO__ATOMIC_CAS(object, expected, desired, order)                                                         \
+    (LIDO__POINT(), atomic_compare_exchange_strong_explicit((object), (expected), (desired), memory_order_##order, \
+                                                            memory_order_relaxed))
 
 #endif

@@ -16,7 +16,7 @@ enum { LIDO__CACHE_LINE = 64 };
 #define LIDO__LINE_ALIGNED _Alignas(64)
 
 // The structure that contains `member`, given a pointer to it.
-#define LIDO__OWNER_OF(pointer, type, member) ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+#define LIDO__OWNER_OF(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 LIDO_INLINE bool lido__is_power_of_two(size_t n) { return n != 0 && (n & (n - 1)) == 0; }
 // Requires: `to` is a power of two, and the sum does not overflow.
@@ -32,8 +32,7 @@ LIDO_INLINE unsigned lido__highest_bit(uint64_t n) { return 63u ^ (unsigned)__bu
 // cheap, debug builds; VERIFY walks a structure, debug builds, called from tests.
 LIDO__COLD LIDO__HIDDEN _Noreturn void lido__assert_failed(const char *what, const char *file, int line);
 #ifndef NDEBUG
-#define LIDO_ASSERT(condition) \
-    ((condition) ? (void)0 : lido__assert_failed(#condition, __FILE__, __LINE__))
+#define LIDO_ASSERT(condition) ((condition) ? (void)0 : lido__assert_failed(#condition, __FILE__, __LINE__))
 #else
 #define LIDO_ASSERT(condition) ((void)sizeof(condition))
 #endif

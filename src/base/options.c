@@ -22,13 +22,16 @@ void (*lido__options_warn)(const char *format, ...);
 
 static const lido_option_info table[] = {
     {"purge_delay_ms", "milliseconds", "1000",
-     "give free memory back after this long; 0 at once. A second outlasts the phases of most programs; each return costs faults later"},
+     "give free memory back after this long; 0 at once. A second outlasts the phases of most programs; each return "
+     "costs faults later"},
     {"huge_from_mb", "MiB|never", "16",
      "ask for huge pages once the heap is this large: a half-used 2 MiB page then wastes at most an eighth"},
     {"hugetlb", "0|1", "0",
-     "take objects above 8 MiB from the huge pages that the system has set aside (vm.nr_hugepages), while there are any; they are nobody else's then"},
+     "take objects above 8 MiB from the huge pages that the system has set aside (vm.nr_hugepages), while there are "
+     "any; they are nobody else's then"},
     {"populate", "0|1", "1", "bring in the fresh slabs of a growing pool in one call instead of a fault per page"},
-    {"on_misuse", "abort|continue", "abort", "after the line that reports a misuse; continue ignores the offending call"},
+    {"on_misuse", "abort|continue", "abort",
+     "after the line that reports a misuse; continue ignores the offending call"},
     {"stats", "none|exit", "none", "exit writes one line of totals to stderr when the process ends"},
 };
 enum { OPTION_COUNT = sizeof table / sizeof table[0] };
@@ -48,8 +51,15 @@ static const struct {
     const char *word;
     uint32_t value;
 } words[] = {
-    {1, true, "never", UINT32_MAX}, {2, false, "0", 0},     {2, false, "1", 1},        {3, false, "0", 0},   {3, false, "1", 1},
-    {4, false, "abort", 0},         {4, false, "continue", 1}, {5, false, "none", 0}, {5, false, "exit", 1},
+    {1, true, "never", UINT32_MAX},
+    {2, false, "0", 0},
+    {2, false, "1", 1},
+    {3, false, "0", 0},
+    {3, false, "1", 1},
+    {4, false, "abort", 0},
+    {4, false, "continue", 1},
+    {5, false, "none", 0},
+    {5, false, "exit", 1},
 };
 enum { WORD_COUNT = sizeof words / sizeof words[0] };
 

@@ -11,10 +11,10 @@
 #include <lido/options.h>
 
 typedef struct lido__option_values {
-    _Atomic uint32_t purge_delay_ms;     // how long free memory is kept before it is given back
-    _Atomic uint32_t huge_from_mb;       // heap size in MiB from which huge pages are asked for; UINT32_MAX never
-    _Atomic uint32_t hugetlb;            // take huge objects from the pages that were set aside
-    _Atomic uint32_t populate;           // bring in fresh slabs of growing pools in one call
+    _Atomic uint32_t purge_delay_ms;    // how long free memory is kept before it is given back
+    _Atomic uint32_t huge_from_mb;      // heap size in MiB from which huge pages are asked for; UINT32_MAX never
+    _Atomic uint32_t hugetlb;           // take huge objects from the pages that were set aside
+    _Atomic uint32_t populate;          // bring in fresh slabs of growing pools in one call
     _Atomic uint32_t misuse_continues;
     _Atomic uint32_t stats_at_exit;
 } lido__option_values;

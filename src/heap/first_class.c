@@ -14,13 +14,13 @@
 #include <string.h>
 
 struct lido_heap {
-    lido__lock lock;                          // used if shared
-    bool shared;                              // [const]
-    char name[LIDO_POOL_NAME_MAX + 1];        // [const]
-    lido_pool *pools[LIDO__CLASS_COUNT];      // [lock:heap] NULL until used
+    lido__lock lock;                        // used if shared
+    bool shared;                            // [const]
+    char name[LIDO_POOL_NAME_MAX + 1];      // [const]
+    lido_pool *pools[LIDO__CLASS_COUNT];    // [lock:heap] NULL until used
     lido__lock large_lock;
-    lido__slab *large;                        // [lock:large]
-    lido_heap *next, *previous;               // [lock:heaps]
+    lido__slab *large;             // [lock:large]
+    lido_heap *next, *previous;    // [lock:heaps]
 };
 
 // All heaps, for fork: it takes their locks before any other.
@@ -106,7 +106,8 @@ static lido_pool *pool_for(lido_heap *heap, size_t size) {
     if (LIDO_LIKELY(heap->pools[size_class] != NULL)) return heap->pools[size_class];
     lido_pool *pool = lido__pool_structure_new();
     if (pool == NULL) return NULL;
-    lido_pool_options options = {.name = heap->name, .block_size = lido__class_bytes(size_class), .threads = LIDO_LOCAL};
+    lido_pool_options options = {
+        .name = heap->name, .block_size = lido__class_bytes(size_class), .threads = LIDO_LOCAL};
     lido__pool_init(pool, &options, 0);
     pool->anonymous = true;
     pool->heap = heap;

@@ -113,7 +113,8 @@ bool lido__foreign_block(const char *call, const void *p, bool *loader) {
         [LIDO__PLACE_BREAK_HEAP] = "in the heap of the C library",
         [LIDO__PLACE_LOADER] = "memory of the dynamic loader",
         [LIDO__PLACE_FILE] = "static data of ",
-        [LIDO__PLACE_ANONYMOUS] = "not the start of a block of lido; memory of somebody else, inside a large block, or freed already",
+        [LIDO__PLACE_ANONYMOUS] =
+            "not the start of a block of lido; memory of somebody else, inside a large block, or freed already",
     };
     char name[128];
     lido__os_place place = lido__os_describe(p, name, sizeof name);

@@ -19,8 +19,9 @@
 
 #include <lido/heap.h>
 
-LIDO__NOINLINE LIDO__HIDDEN void *lido__malloc_tiny_refill(size_t size);    // size <= LIDO__TINY_MAX, and the bin is empty
-LIDO__NOINLINE LIDO__HIDDEN void *lido__malloc_not_tiny(size_t size);       // size > LIDO__TINY_MAX
+LIDO__NOINLINE LIDO__HIDDEN void *
+lido__malloc_tiny_refill(size_t size);                                   // size <= LIDO__TINY_MAX, and the bin is empty
+LIDO__NOINLINE LIDO__HIDDEN void *lido__malloc_not_tiny(size_t size);    // size > LIDO__TINY_MAX
 LIDO__NOINLINE LIDO__HIDDEN void lido__free_slow(void *p);
 
 LIDO_INLINE void *lido__malloc(size_t size) {

@@ -16,7 +16,8 @@ enum { GROWING_FROM = 256 << 10 };
 
 static void *run_alloc(size_t size, size_t alignment, lido_heap *heap, bool *zero) {
     size_t slices = lido__round_up(size, LIDO__SLICE_BYTES) >> LIDO__SLICE_SHIFT;
-    lido__slab *run = lido__run_new(LIDO__RUN_LARGE, slices, lido__max(alignment >> LIDO__SLICE_SHIFT, 1), LIDO__ENTRY_LARGE, zero);
+    lido__slab *run =
+        lido__run_new(LIDO__RUN_LARGE, slices, lido__max(alignment >> LIDO__SLICE_SHIFT, 1), LIDO__ENTRY_LARGE, zero);
     if (run == NULL) return NULL;
     run->large_heap = heap;
     if (heap != NULL) lido__heap_list_large(heap, run);
@@ -47,7 +48,8 @@ static lido__slab *run_at(const void *p, const char *call) {
     lido__slab *run = lido__slab_of(p);
     if (LIDO_LIKELY(lido__slab_memory(run) == p)) return run;
     char *start = lido__slab_memory(run);
-    lido__misuse("%s(%p): inside a block, %z bytes after its start at %p", call, p, (size_t)((const char *)p - start), (void *)start);
+    lido__misuse("%s(%p): inside a block, %z bytes after its start at %p", call, p, (size_t)((const char *)p - start),
+                 (void *)start);
     return NULL;
 }
 

@@ -43,6 +43,7 @@ lido_heap_statistics lido_process_stats(void) {
 __attribute__((destructor)) static void line_at_exit(void) {
     if (LIDO__ATOMIC_LOAD(&lido__options.stats_at_exit, relaxed) == 0) return;
     lido_heap_statistics now = lido_process_stats();
-    lido__warn("at exit: live %z bytes, committed %z, free and kept %z, segments %z, huge objects %z, threads %z", now.live_bytes,
-               now.committed_bytes, now.dirty_free_bytes, now.segment_count, now.huge_count, now.thread_count);
+    lido__warn("at exit: live %z bytes, committed %z, free and kept %z, segments %z, huge objects %z, threads %z",
+               now.live_bytes, now.committed_bytes, now.dirty_free_bytes, now.segment_count, now.huge_count,
+               now.thread_count);
 }

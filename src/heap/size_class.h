@@ -27,13 +27,12 @@ enum {
     LIDO__CLASS_COUNT = 104,
     LIDO__LARGE_MAX = 8 << 20,
 };
-_Static_assert(LIDO__CLASS_FIRST_BIN * LIDO__BIN_BYTES == 16, "the first class is that of 16 bytes");
-_Static_assert((LIDO__CLASS_FIRST_BIN + LIDO__CLASS_COUNT) * LIDO__BIN_BYTES <= LIDO__ENTRY_LARGE, "classes end before others begin");
+_Static_assert(LIDO__CLASS_FIRST_BIN *LIDO__BIN_BYTES == 16, "the first class is that of 16 bytes");
+_Static_assert((LIDO__CLASS_FIRST_BIN + LIDO__CLASS_COUNT) * LIDO__BIN_BYTES <= LIDO__ENTRY_LARGE,
+               "classes end before others begin");
 
 // Requires: size <= LIDO__TINY_MAX.
-LIDO_INLINE size_t lido__tiny_entry(size_t size) {
-    return (size + 15) & ~(size_t)15;
-}
+LIDO_INLINE size_t lido__tiny_entry(size_t size) { return (size + 15) & ~(size_t)15; }
 
 // Requires: 1 <= size <= LIDO__SMALL_MAX.
 LIDO_INLINE unsigned lido__class_of(size_t size) {

@@ -38,8 +38,12 @@ static int narrow(size_t n) { return n > INT_MAX ? INT_MAX : (int)n; }
 EXPORT struct mallinfo mallinfo(void) {
     struct mallinfo2 wide = mallinfo2();
     struct mallinfo info = {
-        .arena = narrow(wide.arena),       .ordblks = narrow(wide.ordblks),   .hblks = narrow(wide.hblks),
-        .hblkhd = narrow(wide.hblkhd),     .uordblks = narrow(wide.uordblks), .fordblks = narrow(wide.fordblks),
+        .arena = narrow(wide.arena),
+        .ordblks = narrow(wide.ordblks),
+        .hblks = narrow(wide.hblks),
+        .hblkhd = narrow(wide.hblkhd),
+        .uordblks = narrow(wide.uordblks),
+        .fordblks = narrow(wide.fordblks),
         .keepcost = narrow(wide.keepcost),
     };
     return info;
@@ -49,9 +53,11 @@ EXPORT void malloc_stats(void) {
     lido_heap_statistics now = lido_process_stats();
     char line[320];
     lido__text text = lido__text_over(line, sizeof line);
-    lido__text_format(&text, "lido: live %z bytes, committed %z, free and kept %z, segments %z, huge objects %z (%z bytes), threads %z\n",
-                      now.live_bytes, now.committed_bytes, now.dirty_free_bytes, now.segment_count, now.huge_count, now.huge_bytes,
-                      now.thread_count);
+    lido__text_format(
+        &text,
+        "lido: live %z bytes, committed %z, free and kept %z, segments %z, huge objects %z (%z bytes), threads %z\n",
+        now.live_bytes, now.committed_bytes, now.dirty_free_bytes, now.segment_count, now.huge_count, now.huge_bytes,
+        now.thread_count);
     lido__os_write_error(line, text.length);
 }
 
@@ -61,10 +67,11 @@ EXPORT int malloc_info(int options, FILE *stream) {
         return -1;
     }
     lido_heap_statistics now = lido_process_stats();
-    int written = fprintf(stream,
-                          "<malloc version=\"lido-1\">\n<total type=\"live\" size=\"%zu\"/>\n<total type=\"rest\" size=\"%zu\"/>\n"
-                          "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n<system type=\"current\" size=\"%zu\"/>\n"
-                          "<aspace type=\"total\" size=\"%zu\"/>\n</malloc>\n",
-                          now.live_bytes, now.dirty_free_bytes, now.huge_count, now.huge_bytes, now.committed_bytes, now.held_bytes);
+    int written = fprintf(
+        stream,
+        "<malloc version=\"lido-1\">\n<total type=\"live\" size=\"%zu\"/>\n<total type=\"rest\" size=\"%zu\"/>\n"
+        "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n<system type=\"current\" size=\"%zu\"/>\n"
+        "<aspace type=\"total\" size=\"%zu\"/>\n</malloc>\n",
+        now.live_bytes, now.dirty_free_bytes, now.huge_count, now.huge_bytes, now.committed_bytes, now.held_bytes);
     return written < 0 ? -1 : 0;
 }

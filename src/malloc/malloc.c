@@ -43,7 +43,9 @@ EXPORT void free_sized(void *p, size_t size) { lido_free_sized(p, size); }
 EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size) { lido_free_aligned_sized(p, alignment, size); }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size) { return lido_aligned_alloc(alignment, size); }
-EXPORT int posix_memalign(void **out, size_t alignment, size_t size) { return lido_posix_memalign(out, alignment, size); }
+EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
+    return lido_posix_memalign(out, alignment, size);
+}
 
 // memalign takes any alignment and rounds it up to a power of two, as the C library does.
 EXPORT void *memalign(size_t alignment, size_t size) {

@@ -25,7 +25,9 @@ typedef void (*new_handler)(void);
 extern new_handler _ZSt15get_new_handlerv(void) __attribute__((weak));
 extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak, noreturn));
 
-static void *allocate(size_t size, size_t alignment) { return alignment <= 16 ? lido__malloc(size) : lido_aligned_alloc(alignment, size); }
+static void *allocate(size_t size, size_t alignment) {
+    return alignment <= 16 ? lido__malloc(size) : lido_aligned_alloc(alignment, size);
+}
 
 // C++ [new.delete.single]: call the handler until it has found memory, throws, or is taken away.
 static LIDO__COLD void *allocate_or_throw(size_t size, size_t alignment) {
@@ -61,5 +63,9 @@ EXPORT void _ZdlPvSt11align_val_t(void *p, size_t alignment) { (void)alignment, 
 EXPORT void _ZdaPvSt11align_val_t(void *p, size_t alignment) { (void)alignment, lido__free(p); }
 EXPORT void SIZED(_ZdlPv, )(void *p, size_t size) { (void)size, lido__free(p); }
 EXPORT void SIZED(_ZdaPv, )(void *p, size_t size) { (void)size, lido__free(p); }
-EXPORT void SIZED(_ZdlPv, St11align_val_t)(void *p, size_t size, size_t alignment) { (void)size, (void)alignment, lido__free(p); }
-EXPORT void SIZED(_ZdaPv, St11align_val_t)(void *p, size_t size, size_t alignment) { (void)size, (void)alignment, lido__free(p); }
+EXPORT void SIZED(_ZdlPv, St11align_val_t)(void *p, size_t size, size_t alignment) {
+    (void)size, (void)alignment, lido__free(p);
+}
+EXPORT void SIZED(_ZdaPv, St11align_val_t)(void *p, size_t size, size_t alignment) {
+    (void)size, (void)alignment, lido__free(p);
+}

@@ -22,7 +22,8 @@ void lido__lock_acquire_slow(lido__lock *lock) {
     for (int i = 0; i < SPIN_ROUNDS; i++) {
         uint32_t expected = 0;
         // relaxed: only a look; the exchange below orders
-        if (LIDO__ATOMIC_LOAD(&lock->word, relaxed) == 0 && LIDO__ATOMIC_CAS(&lock->word, &expected, 1u, acquire)) return;
+        if (LIDO__ATOMIC_LOAD(&lock->word, relaxed) == 0 && LIDO__ATOMIC_CAS(&lock->word, &expected, 1u, acquire))
+            return;
         pause_briefly();
     }
     // acquire, pairs with the release in lido__lock_release

@@ -15,14 +15,14 @@
 
 typedef enum lido__rank {
     LIDO__RANK_FREE = 0,
-    LIDO__RANK_HEAPS,       // the list of first-class heaps
-    LIDO__RANK_HEAP,        // one of them
-    LIDO__RANK_HEAP_LARGE,  // its list of large objects
-    LIDO__RANK_REGISTRY,    // the lists of threads and of pools
-    LIDO__RANK_POOL,        // stock and counters of one pool
-    LIDO__RANK_SLABS,       // the slabs of one pool
-    LIDO__RANK_SEGMENTS,    // slices, segments, the window
-    LIDO__RANK_HUGE,        // the table and cache of huge objects
+    LIDO__RANK_HEAPS,         // the list of first-class heaps
+    LIDO__RANK_HEAP,          // one of them
+    LIDO__RANK_HEAP_LARGE,    // its list of large objects
+    LIDO__RANK_REGISTRY,      // the lists of threads and of pools
+    LIDO__RANK_POOL,          // stock and counters of one pool
+    LIDO__RANK_SLABS,         // the slabs of one pool
+    LIDO__RANK_SEGMENTS,      // slices, segments, the window
+    LIDO__RANK_HUGE,          // the table and cache of huge objects
 } lido__rank;
 
 typedef struct lido__lock {

@@ -59,9 +59,9 @@ LIDO__HIDDEN void lido__os_advise_huge(void *start, size_t bytes);
 
 // Milliseconds since some start; coarse (a few ms), cheap, never goes back.
 LIDO__HIDDEN uint32_t lido__os_clock_ms(void);
-LIDO__HIDDEN unsigned lido__os_cpu(void);       // of the caller, now
-LIDO__HIDDEN unsigned lido__os_node(void);      // NUMA node of the caller, now; 0 if there is only one
-LIDO__HIDDEN uint32_t lido__os_thread_id(void); // of the caller, never 0
+LIDO__HIDDEN unsigned lido__os_cpu(void);          // of the caller, now
+LIDO__HIDDEN unsigned lido__os_node(void);         // NUMA node of the caller, now; 0 if there is only one
+LIDO__HIDDEN uint32_t lido__os_thread_id(void);    // of the caller, never 0
 
 // Calls `hook` when a thread that armed it ends, after C++ thread_local destructors and among the pthread-key
 // destructors. Arming may allocate: the caller must be ready for its own malloc to be entered again.
@@ -77,8 +77,8 @@ LIDO__HIDDEN void lido__os_write_error(const char *text, size_t length);
 typedef enum lido__os_place {
     LIDO__PLACE_UNMAPPED,
     LIDO__PLACE_STACK,
-    LIDO__PLACE_BREAK_HEAP,   // the heap of the C library
-    LIDO__PLACE_LOADER,       // the dynamic loader's own data, or what its early allocator mapped beside it
+    LIDO__PLACE_BREAK_HEAP,    // the heap of the C library
+    LIDO__PLACE_LOADER,        // the dynamic loader's own data, or what its early allocator mapped beside it
     LIDO__PLACE_FILE,
     LIDO__PLACE_ANONYMOUS,
 } lido__os_place;

@@ -170,7 +170,8 @@ void *lido__os_map_huge(size_t bytes) {
     if (injected_failure()) return NULL;
     int saved = errno;
     // 21: pages of 2^21 bytes, whatever the system's default size is
-    void *got = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << MAP_HUGE_SHIFT, -1, 0);
+    void *got = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << MAP_HUGE_SHIFT, -1, 0);
     errno = saved;
     return got == MAP_FAILED ? NULL : got;
 }

@@ -43,13 +43,14 @@ static void recall(lido_pool *pool) {
     if (lido__os_barrier_everywhere()) {
         lido__threads_each_locked(empty_bin_of, pool);
         uint32_t count;
-        for (lido__link *batch; (batch = lido__depot_pop(&pool->depot, &count, 0)) != NULL;) lido__slabs_give(&pool->slabs, batch);
+        for (lido__link *batch; (batch = lido__depot_pop(&pool->depot, &count, 0)) != NULL;)
+            lido__slabs_give(&pool->slabs, batch);
     }
     UNLOCK();
 }
 
 static void allow_bins_again(lido_pool *pool) {
-    LOCK();    // not in the middle of a recall
+    LOCK();                                              // not in the middle of a recall
     LIDO__ATOMIC_STORE(&pool->recalled, 0u, release);    // pairs with (b)
     UNLOCK();
 }
@@ -73,8 +74,10 @@ void lido__bounded_free(lido_pool *pool, void *p) {
     lido__thread *thread = lido__thread_self();
     if (LIDO_LIKELY(thread != &lido__thread_none && lido__bounded_enter(thread, pool))) {
         uint32_t count;
-        lido__link *leaves = lido__bin_put(pool, lido__bin_at(thread, pool->bin), lido__bin_back_at(thread, pool->bin), p, &count);
-        if (leaves != NULL && !lido__depot_push(&pool->depot, leaves, count, thread->depot_start)) lido__slabs_give(&pool->slabs, leaves);
+        lido__link *leaves =
+            lido__bin_put(pool, lido__bin_at(thread, pool->bin), lido__bin_back_at(thread, pool->bin), p, &count);
+        if (leaves != NULL && !lido__depot_push(&pool->depot, leaves, count, thread->depot_start))
+            lido__slabs_give(&pool->slabs, leaves);
         lido__bounded_leave(thread);
         return;
     }

@@ -62,7 +62,8 @@ void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned
     if (pool->capacity != 0) pool->slabs.capacity = pool->capacity;
     pool->batch_max = batch_for(block_bytes);
     if (pool->way == LIDO__WAY_BOUNDED) bound(pool);
-    if (pool->way == LIDO__WAY_BINS && lido__slabs_are_slices(&pool->slabs)) pool->bin_check = (uint32_t)(((UINT64_C(1) << 32) + block_bytes - 1) / block_bytes);
+    if (pool->way == LIDO__WAY_BINS && lido__slabs_are_slices(&pool->slabs))
+        pool->bin_check = (uint32_t)(((UINT64_C(1) << 32) + block_bytes - 1) / block_bytes);
     strncpy(pool->name, options->name != NULL ? options->name : "pool", LIDO_POOL_NAME_MAX);
     lido__registry_add(pool);
 }
@@ -89,8 +90,11 @@ static lido_pool *structures(void) {
         if (state == 2) return &pool;
         if (state == 0 && LIDO__ATOMIC_CAS(&made, &state, 1u, acquire)) {
             lido__start();
-            lido_pool_options options = {.name = "pools", .block_size = sizeof(lido_pool), .alignment = LIDO__CACHE_LINE,
-                                         .threads = LIDO_SHARED, .order = LIDO_FIFO};
+            lido_pool_options options = {.name = "pools",
+                                         .block_size = sizeof(lido_pool),
+                                         .alignment = LIDO__CACHE_LINE,
+                                         .threads = LIDO_SHARED,
+                                         .order = LIDO_FIFO};
             lido__pool_init(&pool, &options, 0);
             pool.anonymous = true;
             LIDO__ATOMIC_STORE(&made, 2u, release);
@@ -131,7 +135,9 @@ lido_pool *lido_pool_new(const lido_pool_options *options) {
 void lido_pool_destroy(lido_pool *pool) {
     if (pool == NULL) return;
     size_t live = lido_pool_stats(pool).live;
-    if (live > 0) lido__warn("lido_pool_destroy: pool '%s': %z blocks of %z bytes are still alive; their memory is freed too", pool->name, live, (size_t)pool->slabs.block_bytes);
+    if (live > 0)
+        lido__warn("lido_pool_destroy: pool '%s': %z blocks of %z bytes are still alive; their memory is freed too",
+                   pool->name, live, (size_t)pool->slabs.block_bytes);
     if (pool->bin != 0) lido__threads_drain(pool);
     lido__pool_fini(pool);
     lido__pool_structure_free(pool);
@@ -193,7 +199,8 @@ static bool is_block_of(lido_pool *pool, void *p) {
     size_t index = lido__slab_index(&pool->slabs, slab, p, &exact);
     if (exact && index < pool->slabs.blocks_per_slab) return true;
     char *start = lido__slab_memory(slab) + index * pool->slabs.block_bytes;
-    lido__misuse("lido_pool_free(%p): inside a block of pool '%s', %z bytes after its start at %p", p, pool->name, (size_t)((char *)p - start), (void *)start);
+    lido__misuse("lido_pool_free(%p): inside a block of pool '%s', %z bytes after its start at %p", p, pool->name,
+                 (size_t)((char *)p - start), (void *)start);
     return false;
 }
 

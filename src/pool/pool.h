@@ -29,21 +29,21 @@ typedef enum lido__way {
 } lido__way;
 
 struct lido_pool {
-    lido__pool_face face;             // [owner] way face; else free == NULL and slow == 1
-    char *fresh_next, *fresh_end;     // [owner] way face: side by side, never handed out
-    size_t high_water;                // [owner] or [lock:pool]
+    lido__pool_face face;            // [owner] way face; else free == NULL and slow == 1
+    char *fresh_next, *fresh_end;    // [owner] way face: side by side, never handed out
+    size_t high_water;               // [owner] or [lock:pool]
 
     // [const]
     lido__way way;
-    uint16_t bin;                     // offset of the pool's bins in thread structures; 0: it has none
+    uint16_t bin;    // offset of the pool's bins in thread structures; 0: it has none
     uint8_t threads, order;
-    uint32_t batch_max;               // blocks in a full batch
-    uint32_t bin_check;               // see thread.h; 0: never by the common half
-    uint32_t owner_thread;            // of a confined pool, as the system numbers it, for messages
-    const void *owner;                // the same as lido__thread_token, for the check
-    bool anonymous;                   // a size class or a part of a heap: lido_pool_of does not name it
+    uint32_t batch_max;       // blocks in a full batch
+    uint32_t bin_check;       // see thread.h; 0: never by the common half
+    uint32_t owner_thread;    // of a confined pool, as the system numbers it, for messages
+    const void *owner;        // the same as lido__thread_token, for the check
+    bool anonymous;           // a size class or a part of a heap: lido_pool_of does not name it
     size_t capacity, alignment;
-    struct lido_heap *heap;           // whose part this is, or NULL
+    struct lido_heap *heap;    // whose part this is, or NULL
     char name[LIDO_POOL_NAME_MAX + 1];
 
     // [lock:registry]
@@ -55,8 +55,8 @@ struct lido_pool {
     size_t live;
 
     // way bounded
-    _Atomic uint32_t recalled;        // [atomic:recall] 1: no bin may be used, all blocks go to and from the slabs
-    bool always_recalled;             // [const] too small a capacity for bins
+    _Atomic uint32_t recalled;    // [atomic:recall] 1: no bin may be used, all blocks go to and from the slabs
+    bool always_recalled;         // [const] too small a capacity for bins
 
     _Alignas(64) lido__depot depot;
     _Alignas(64) lido__slab_set slabs;

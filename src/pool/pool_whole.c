@@ -30,7 +30,8 @@ static void gather_stock(lido_pool *pool) {
 
 static void gather_depot(lido_pool *pool) {
     uint32_t count;
-    for (lido__link *batch; (batch = lido__depot_pop(&pool->depot, &count, 0)) != NULL;) lido__slabs_give(&pool->slabs, batch);
+    for (lido__link *batch; (batch = lido__depot_pop(&pool->depot, &count, 0)) != NULL;)
+        lido__slabs_give(&pool->slabs, batch);
 }
 
 // What is within reach of the calling thread while others use the pool.

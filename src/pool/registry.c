@@ -117,7 +117,8 @@ __attribute__((constructor)) static void watch_forks(void) {
 static void reclaim_pool(lido_pool *pool, void *context) {
     size_t *bytes = (size_t *)context;
     uint32_t count;
-    for (lido__link *batch; (batch = lido__depot_pop(&pool->depot, &count, 0)) != NULL;) lido__slabs_give(&pool->slabs, batch);
+    for (lido__link *batch; (batch = lido__depot_pop(&pool->depot, &count, 0)) != NULL;)
+        lido__slabs_give(&pool->slabs, batch);
     *bytes += lido__slabs_trim(&pool->slabs);
 }
 

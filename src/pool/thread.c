@@ -27,13 +27,13 @@ lido__thread lido__thread_none;
 __thread lido__thread *lido__self __attribute__((tls_model("initial-exec"))) = &lido__thread_none;
 static __thread bool thread_ended __attribute__((tls_model("initial-exec")));
 
-static lido__thread *all_threads;        // [lock:registry]
-static lido__thread *cached;             // [lock:registry] linked by `next`
-static unsigned cached_count;            // [lock:registry]
-static size_t thread_count;              // [lock:registry]
-static uint32_t next_depot_start;        // [lock:registry]
-static unsigned entry_limit;             // [lock:registry] no bin at or above this was ever used by a thread
-static _Atomic uint32_t trim_epoch;      // relaxed: a wish
+static lido__thread *all_threads;      // [lock:registry]
+static lido__thread *cached;           // [lock:registry] linked by `next`
+static unsigned cached_count;          // [lock:registry]
+static size_t thread_count;            // [lock:registry]
+static uint32_t next_depot_start;      // [lock:registry]
+static unsigned entry_limit;           // [lock:registry] no bin at or above this was ever used by a thread
+static _Atomic uint32_t trim_epoch;    // relaxed: a wish
 
 #define LOCK() lido__lock_acquire(lido__registry_lock(), LIDO__RANK_REGISTRY)
 #define UNLOCK() lido__lock_release(lido__registry_lock(), LIDO__RANK_REGISTRY)
@@ -154,7 +154,8 @@ static bool is_block_start(lido_pool *pool, void *p) {
     if (index >= pool->slabs.blocks_per_slab) {
         lido__misuse("free(%p): behind the last block of a slab; nothing was ever allocated there", p);
     } else {
-        lido__misuse("free(%p): inside a block, %z bytes after its start at %p", p, (size_t)((char *)p - start), (void *)start);
+        lido__misuse("free(%p): inside a block, %z bytes after its start at %p", p, (size_t)((char *)p - start),
+                     (void *)start);
     }
     return false;
 }
@@ -169,8 +170,10 @@ void lido__bin_free_slow(lido_pool *pool, void *p) {
     }
     follow_trim(thread);
     uint32_t count;
-    lido__link *leaves = lido__bin_put(pool, lido__bin_at(thread, pool->bin), lido__bin_back_at(thread, pool->bin), p, &count);
-    if (leaves != NULL && !lido__depot_push(&pool->depot, leaves, count, thread->depot_start)) lido__slabs_give(&pool->slabs, leaves);
+    lido__link *leaves =
+        lido__bin_put(pool, lido__bin_at(thread, pool->bin), lido__bin_back_at(thread, pool->bin), p, &count);
+    if (leaves != NULL && !lido__depot_push(&pool->depot, leaves, count, thread->depot_start))
+        lido__slabs_give(&pool->slabs, leaves);
 }
 
 // --- thread life ----------------------------------------------------------------------------------------------------
@@ -317,7 +320,8 @@ __attribute__((no_sanitize("thread"))) size_t lido__threads_stock_locked(const l
         const lido__bin *bin = lido__bin_at(thread, pool->bin);
         const lido__bin_back *back = lido__bin_back_at(thread, pool->bin);
         if (__atomic_load_n(&back->batch, __ATOMIC_RELAXED) == 0) continue;
-        if (__atomic_load_n(&back->spare, __ATOMIC_RELAXED) != NULL) blocks += __atomic_load_n(&back->spare_count, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&back->spare, __ATOMIC_RELAXED) != NULL)
+            blocks += __atomic_load_n(&back->spare_count, __ATOMIC_RELAXED);
         if (__atomic_load_n(&bin->head, __ATOMIC_RELAXED) == NULL) continue;
         blocks += __atomic_load_n(&back->batch, __ATOMIC_RELAXED) - __atomic_load_n(&bin->room, __ATOMIC_RELAXED);
     }

@@ -31,9 +31,9 @@
 enum { LIDO__BIN_COUNT = 1792 };
 
 typedef struct lido__bin {
-    lido__link *head;     // [owner]
-    uint32_t room;        // [owner] how many more blocks fit
-    uint32_t check;       // [owner]
+    lido__link *head;    // [owner]
+    uint32_t room;       // [owner] how many more blocks fit
+    uint32_t check;      // [owner]
 } lido__bin;
 _Static_assert(sizeof(lido__bin) == LIDO__BIN_BYTES, "window entries are offsets of bins");
 
@@ -52,7 +52,7 @@ typedef struct lido__thread {
     _Alignas(64) lido__bin_back backs[LIDO__BIN_COUNT];
 } lido__thread;
 _Static_assert(sizeof(lido__thread) <= LIDO__SLICE_BYTES, "a thread structure is one slice");
-_Static_assert(LIDO__BIN_COUNT * LIDO__BIN_BYTES % 4096 == 0, "about and backs share a page");
+_Static_assert(LIDO__BIN_COUNT *LIDO__BIN_BYTES % 4096 == 0, "about and backs share a page");
 
 // A thread that has no structure (not yet, not any more, or no memory for one) points to lido__thread_none, whose bins
 // are all zero and stay so: every fast path falls through.
@@ -115,7 +115,8 @@ LIDO__NOINLINE LIDO__HIDDEN void lido__bin_free_slow(lido_pool *pool, void *p);
 // A block from head or spare, or NULL. Fills an empty bin. Puts a block in; what must leave to make room comes back as a
 // batch of *count blocks, or NULL.
 LIDO__HIDDEN void *lido__bin_take(lido__bin *bin, lido__bin_back *back);
-LIDO__HIDDEN void lido__bin_fill(lido_pool *pool, lido__bin *bin, lido__bin_back *back, lido__link *first, uint32_t count);
+LIDO__HIDDEN void lido__bin_fill(lido_pool *pool, lido__bin *bin, lido__bin_back *back, lido__link *first,
+                                 uint32_t count);
 LIDO__HIDDEN lido__link *lido__bin_put(lido_pool *pool, lido__bin *bin, lido__bin_back *back, void *p, uint32_t *count);
 LIDO__HIDDEN void lido__bin_empty(lido_pool *pool, lido__bin *bin, lido__bin_back *back);
 // How many blocks the bin wants from the slabs.

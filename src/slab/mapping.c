@@ -10,7 +10,7 @@
 
 enum {
     CACHE_SLOTS = 32,
-    TABLE_FIRST = 256,          // entries: one and a half pages
+    TABLE_FIRST = 256,    // entries: one and a half pages
     // A cached mapping serves a request if it is not more than a quarter too large.
     FIT_SHARE = 4,
 };
@@ -30,7 +30,7 @@ static lido__lock the_lock;
 
 // All [lock:huge].
 static lido__mapping *table;
-static size_t table_size;                  // a power of two, or 0
+static size_t table_size;    // a power of two, or 0
 static lido__mapping_totals totals;
 static cached_mapping cache[CACHE_SLOTS];
 static uint32_t last_purge;
@@ -173,7 +173,8 @@ static void put_in_cache(void *start, size_t bytes) {
 // --- the calls ------------------------------------------------------------------------------------------------------
 
 static void *map_aligned(size_t *bytes, size_t alignment) {
-    if (*bytes >= LIDO__OS_HUGE_BYTES && alignment <= LIDO__OS_HUGE_BYTES && LIDO__ATOMIC_LOAD(&lido__options.hugetlb, relaxed) != 0) {
+    if (*bytes >= LIDO__OS_HUGE_BYTES && alignment <= LIDO__OS_HUGE_BYTES &&
+        LIDO__ATOMIC_LOAD(&lido__options.hugetlb, relaxed) != 0) {
         size_t whole = lido__round_up(*bytes, LIDO__OS_HUGE_BYTES);
         void *memory = lido__os_map_huge(whole);
         if (memory != NULL) return *bytes = whole, memory;

@@ -12,9 +12,9 @@
 #include "os/lock.h"
 
 typedef struct lido__mapping {
-    void *start;          // NULL: no such mapping
-    size_t bytes;         // mapped, whole OS pages
-    void *owner;          // first-class heap or NULL
+    void *start;     // NULL: no such mapping
+    size_t bytes;    // mapped, whole OS pages
+    void *owner;     // first-class heap or NULL
 } lido__mapping;
 
 // A mapping of at least `bytes`, aligned to `alignment` (a power of two; up to an OS page is free of charge). *zero: it

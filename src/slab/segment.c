@@ -30,9 +30,9 @@ static lido__lock the_lock;
 lido__window lido__the_window;
 
 // All [lock:segments].
-static uint16_t *slot_room;          // per place in the window: longest free run is at most this; 0: full or no segment
-static uint8_t *slot_used;           // per place: 1 if a segment is there
-static size_t slot_count, slot_top;  // places; all segments lie below slot_top
+static uint16_t *slot_room;    // per place in the window: longest free run is at most this; 0: full or no segment
+static uint8_t *slot_used;     // per place: 1 if a segment is there
+static size_t slot_count, slot_top;    // places; all segments lie below slot_top
 static lido__segment_totals totals;
 static uint32_t last_purge;
 
@@ -85,7 +85,8 @@ static size_t window_bytes(void) {
 static bool window_open(void) {
     size_t bytes = window_bytes();
     size_t slices = bytes >> LIDO__SLICE_SHIFT, slots = bytes >> LIDO__SEGMENT_SHIFT;
-    size_t table_bytes = lido__round_up(slices * sizeof(uint16_t) + slots * (sizeof *slot_room + sizeof *slot_used), lido__os_page_bytes());
+    size_t table_bytes = lido__round_up(slices * sizeof(uint16_t) + slots * (sizeof *slot_room + sizeof *slot_used),
+                                        lido__os_page_bytes());
     // A place that nobody has: our choice, or, where the system insists on its own, the middle of a window around it.
     uintptr_t base = 0;
     for (int i = 0; i < 4 && base == 0 && lido__os_lets_choose(); i++) {
@@ -103,7 +104,8 @@ static bool window_open(void) {
         if (probe == NULL) return false;
         lido__os_release(probe, LIDO__SLICE_BYTES);
         uintptr_t middle = lido__round_down((uintptr_t)probe, LIDO__SEGMENT_BYTES);
-        base = middle > bytes / 2 + LIDO__SEGMENT_BYTES ? middle - lido__round_up(bytes / 2, LIDO__SEGMENT_BYTES) : LIDO__SEGMENT_BYTES;
+        base = middle > bytes / 2 + LIDO__SEGMENT_BYTES ? middle - lido__round_up(bytes / 2, LIDO__SEGMENT_BYTES)
+                                                        : LIDO__SEGMENT_BYTES;
     }
     char *memory = lido__os_map(table_bytes);
     if (memory == NULL) return false;
@@ -237,7 +239,8 @@ static void mark_run(lido__slab *run, size_t from, size_t to) {
     run->slice_count = (uint16_t)to;
 }
 
-static lido__slab *take_run(lido__segment *segment, size_t start, lido__run_kind kind, size_t count, unsigned entry, bool *zero) {
+static lido__slab *take_run(lido__segment *segment, size_t start, lido__run_kind kind, size_t count, unsigned entry,
+                            bool *zero) {
     *zero = map_count(segment->dirty, start, count) == 0;
     take_slices(segment, start, count);
     lido__slab *run = &segment->slabs[start];
@@ -260,7 +263,8 @@ static lido__slab *run_new_locked(lido__run_kind kind, size_t count, size_t alig
             refused = true;    // a higher segment may have room that is committed already
         }
         // the new segment must do, or this would make segments for ever: what the alignment leaves unused in front counts
-        if (refused || !segment_new(count + lido__round_up(LIDO__HEADER_SLICES, alignment) - LIDO__HEADER_SLICES)) return NULL;
+        if (refused || !segment_new(count + lido__round_up(LIDO__HEADER_SLICES, alignment) - LIDO__HEADER_SLICES))
+            return NULL;
     }
 }
 
@@ -330,7 +334,8 @@ static bool claim_purgeable(size_t *slot, size_t *start, size_t *count, uint32_t
         lido__segment *segment = segment_at(*slot);
         if (segment->dirty_free_count == 0) continue;
         size_t limit = segment->slice_count;
-        for (size_t i = map_find(segment->dirty, *start, limit, true); i < limit; i = map_find(segment->dirty, i + 1, limit, true)) {
+        for (size_t i = map_find(segment->dirty, *start, limit, true); i < limit;
+             i = map_find(segment->dirty, i + 1, limit, true)) {
             size_t end = i;
             while (end < limit && map_get(segment->dirty, end) && !map_get(segment->used, end) &&
                    now - segment->slabs[end].freed_at >= delay) {
@@ -408,14 +413,16 @@ bool lido__segments_verify(void) {
         const lido__segment *segment = segment_at(slot);
         size_t in_use = map_count(segment->used, 0, segment->slice_count);
         size_t dirty = 0;
-        for (size_t i = 0; i < segment->slice_count; i++) dirty += map_get(segment->dirty, i) && !map_get(segment->used, i);
-        if (in_use + segment->free_count != segment->slice_count) lido__assert_failed("used + free == slices", __FILE__, __LINE__);
+        for (size_t i = 0; i < segment->slice_count; i++)
+            dirty += map_get(segment->dirty, i) && !map_get(segment->used, i);
+        if (in_use + segment->free_count != segment->slice_count)
+            lido__assert_failed("used + free == slices", __FILE__, __LINE__);
         if (dirty != segment->dirty_free_count) lido__assert_failed("dirty free count", __FILE__, __LINE__);
         used += in_use - LIDO__HEADER_SLICES;
         dirty_free += dirty;
     }
-    bool right = used * LIDO__SLICE_BYTES == totals.used_bytes && dirty_free * LIDO__SLICE_BYTES == totals.dirty_free_bytes &&
-                 segments == totals.segments;
+    bool right = used * LIDO__SLICE_BYTES == totals.used_bytes &&
+                 dirty_free * LIDO__SLICE_BYTES == totals.dirty_free_bytes && segments == totals.segments;
     UNLOCK();
     if (!right) lido__assert_failed("segment totals", __FILE__, __LINE__);
     return right;

@@ -41,32 +41,32 @@ typedef enum lido__run_kind {
 
 // One for each slice; the first slice of a run holds the run's data, the others only `back`.
 typedef struct lido__slab {
-    struct lido__slab_set *set;          // [const while in use] slabs only
-    struct lido__slab *next, *previous;  // [lock:slabs] in one of the set's lists
+    struct lido__slab_set *set;            // [const while in use] slabs only
+    struct lido__slab *next, *previous;    // [lock:slabs] in one of the set's lists
     union {
         struct {
-            uint32_t fresh;              // [lock:slabs] blocks [0, fresh) were handed out at least once
-            uint32_t free_count;         // [lock:slabs] of them, free now: bits set in the bitmap
-            uint32_t hint;               // [lock:slabs] no bit is set in the bitmap words below this one
-            bool listed_full;            // [lock:slabs] which list it is in
-            bool reads_zero;             // [lock:slabs] blocks at and above `fresh` read as zero
+            uint32_t fresh;         // [lock:slabs] blocks [0, fresh) were handed out at least once
+            uint32_t free_count;    // [lock:slabs] of them, free now: bits set in the bitmap
+            uint32_t hint;          // [lock:slabs] no bit is set in the bitmap words below this one
+            bool listed_full;       // [lock:slabs] which list it is in
+            bool reads_zero;        // [lock:slabs] blocks at and above `fresh` read as zero
         };
         struct {
-            size_t large_bytes;          // [owner] what the large object may use
-            void *large_heap;            // [const while in use] first-class heap or NULL
+            size_t large_bytes;    // [owner] what the large object may use
+            void *large_heap;      // [const while in use] first-class heap or NULL
         };
     };
-    uint32_t freed_at;                   // [lock:segments] clock when this slice became free
-    uint16_t slice_count;                // [const while in use] of the run
-    uint16_t back;                       // [const while in use] slices back to the first of the run
-    uint8_t kind;                        // [const while in use] lido__run_kind
-    bool huge;                           // [const while in use] in memory that was advised huge
+    uint32_t freed_at;       // [lock:segments] clock when this slice became free
+    uint16_t slice_count;    // [const while in use] of the run
+    uint16_t back;           // [const while in use] slices back to the first of the run
+    uint8_t kind;            // [const while in use] lido__run_kind
+    bool huge;               // [const while in use] in memory that was advised huge
 } lido__slab;
 _Static_assert(sizeof(lido__slab) <= 64, "descriptors are 64 bytes");
 
 enum {
-    LIDO__BITMAP_WORDS = 64,                         // a slice
-    LIDO__BITMAP_BLOCKS = LIDO__BITMAP_WORDS * 64,   // most blocks a slice of a slab may hold
+    LIDO__BITMAP_WORDS = 64,                          // a slice
+    LIDO__BITMAP_BLOCKS = LIDO__BITMAP_WORDS * 64,    // most blocks a slice of a slab may hold
     LIDO__HEADER_SLICES = 5,
     LIDO__RUN_MAX_SLICES = LIDO__SEGMENT_SLICES - LIDO__HEADER_SLICES,
 };
@@ -97,12 +97,12 @@ LIDO__HIDDEN bool lido__segments_verify(void);
 typedef struct lido__segment {
     uint64_t used[LIDO__SEGMENT_SLICES / 64];
     uint64_t dirty[LIDO__SEGMENT_SLICES / 64];
-    uint32_t slot;               // [const] number of this segment's place in the window
-    uint32_t slice_count;        // [const]
-    uint32_t free_count;         // slices with used == 0
-    uint32_t dirty_free_count;   // of them, with dirty == 1
-    uint32_t committed;          // slices
-    uint32_t huge_from;          // slices at and above this one were advised huge
+    uint32_t slot;                // [const] number of this segment's place in the window
+    uint32_t slice_count;         // [const]
+    uint32_t free_count;          // slices with used == 0
+    uint32_t dirty_free_count;    // of them, with dirty == 1
+    uint32_t committed;           // slices
+    uint32_t huge_from;           // slices at and above this one were advised huge
     _Alignas(4096) lido__slab slabs[LIDO__SEGMENT_SLICES];
     uint64_t bitmaps[LIDO__SEGMENT_SLICES][LIDO__BITMAP_WORDS];
 } lido__segment;
@@ -112,9 +112,7 @@ _Static_assert(sizeof(lido__segment) <= LIDO__HEADER_SLICES * LIDO__SLICE_BYTES,
 LIDO_INLINE lido__segment *lido__segment_of(const void *p) {
     return (lido__segment *)((uintptr_t)p & ~(uintptr_t)(LIDO__SEGMENT_BYTES - 1));
 }
-LIDO_INLINE size_t lido__slab_slice(const lido__slab *slab) {
-    return (size_t)(slab - lido__segment_of(slab)->slabs);
-}
+LIDO_INLINE size_t lido__slab_slice(const lido__slab *slab) { return (size_t)(slab - lido__segment_of(slab)->slabs); }
 // Requires: the window entry of p is not LIDO__ENTRY_NONE.
 LIDO_INLINE lido__slab *lido__slab_of(const void *p) {
     lido__segment *segment = lido__segment_of(p);

@@ -27,7 +27,8 @@ void lido__slabs_init(lido__slab_set *set, size_t block_bytes, size_t alignment,
     LIDO_ASSERT(block_bytes % alignment == 0 && block_bytes >= sizeof(lido__link));
     size_t alignment_slices = lido__max(alignment >> LIDO__SLICE_SHIFT, 1);
     if (block_bytes > SLICE_BLOCK_MAX) least_blocks = lido__max(least_blocks, SLAB_LEAST_BLOCKS);
-    size_t room = (size_t)(LIDO__SEGMENT_SLICES - lido__round_up(LIDO__HEADER_SLICES, alignment_slices)) << LIDO__SLICE_SHIFT;
+    size_t room = (size_t)(LIDO__SEGMENT_SLICES - lido__round_up(LIDO__HEADER_SLICES, alignment_slices))
+                  << LIDO__SLICE_SHIFT;
     size_t bytes = least_blocks < room / 2 / block_bytes ? least_blocks * block_bytes : room / 2;
     bytes = lido__round_up(lido__max(lido__max(bytes, block_bytes), LIDO__SLICE_BYTES), LIDO__SLICE_BYTES);
     size_t slices = bytes >> LIDO__SLICE_SHIFT;
@@ -56,13 +57,16 @@ static lido__slab *slab_new(lido__slab_set *set) {
     slab->listed_full = false;
     lido__slab_push(&set->available, slab);
     set->slab_count++;
-    if (zero && !slab->huge && set->slab_count > POPULATE_FROM_SLABS && LIDO__ATOMIC_LOAD(&lido__options.populate, relaxed) != 0) {
+    if (zero && !slab->huge && set->slab_count > POPULATE_FROM_SLABS &&
+        LIDO__ATOMIC_LOAD(&lido__options.populate, relaxed) != 0) {
         lido__os_populate(lido__slab_memory(slab), (size_t)set->slab_slices * LIDO__SLICE_BYTES);
     }
     return slab;
 }
 
-static lido__slab *slab_available(lido__slab_set *set) { return set->available != NULL ? set->available : slab_new(set); }
+static lido__slab *slab_available(lido__slab_set *set) {
+    return set->available != NULL ? set->available : slab_new(set);
+}
 
 static void settle_if_full(lido__slab_set *set, lido__slab *slab) {
     if (slab->free_count > 0 || slab->fresh < set->blocks_per_slab) return;
@@ -73,7 +77,8 @@ static void settle_if_full(lido__slab_set *set, lido__slab *slab) {
 
 // --- taking ---------------------------------------------------------------------------------------------------------
 
-static lido__link **take_returned(lido__slab_set *set, lido__slab *slab, lido__link **tail, uint32_t want, uint32_t *count) {
+static lido__link **take_returned(lido__slab_set *set, lido__slab *slab, lido__link **tail, uint32_t want,
+                                  uint32_t *count) {
     uint64_t *bitmap = lido__slab_bitmap(slab);
     char *memory = lido__slab_memory(slab);
     uint32_t taken = 0, w = slab->hint;
@@ -105,7 +110,8 @@ static char *carve(lido__slab_set *set, lido__slab *slab, size_t want, size_t *g
     return first;
 }
 
-static lido__link **take_never_issued(lido__slab_set *set, lido__slab *slab, lido__link **tail, uint32_t want, uint32_t *count) {
+static lido__link **take_never_issued(lido__slab_set *set, lido__slab *slab, lido__link **tail, uint32_t want,
+                                      uint32_t *count) {
     size_t got;
     char *block = carve(set, slab, want, &got);
     for (size_t i = 0; i < got; i++, block += set->block_bytes) {
@@ -257,8 +263,9 @@ bool lido__slabs_prewarm(lido__slab_set *set, size_t blocks) {
         lido__slab *slab = slab_new(set);
         done = slab != NULL;
         if (!done) break;
-        size_t bytes = lido__min((size_t)set->slab_slices * LIDO__SLICE_BYTES,
-                                 lido__round_up(lido__min(blocks - ready, set->blocks_per_slab) * set->block_bytes, lido__os_page_bytes()));
+        size_t bytes = lido__min(
+            (size_t)set->slab_slices * LIDO__SLICE_BYTES,
+            lido__round_up(lido__min(blocks - ready, set->blocks_per_slab) * set->block_bytes, lido__os_page_bytes()));
         char *memory = lido__slab_memory(slab);
         if (!lido__os_populate(memory, bytes)) {    // an older kernel: touch each page
             for (size_t i = 0; i < bytes; i += lido__os_page_bytes()) *(volatile char *)(memory + i) = 0;

@@ -29,21 +29,21 @@
 
 typedef struct lido__slab_set {
     // [const] after init
-    uint32_t block_bytes;        // distance of blocks; at least sizeof(lido__link)
+    uint32_t block_bytes;    // distance of blocks; at least sizeof(lido__link)
     uint32_t blocks_per_slab;
-    uint64_t reciprocal;         // index = (offset * reciprocal) >> LIDO__RECIPROCAL_SHIFT
+    uint64_t reciprocal;    // index = (offset * reciprocal) >> LIDO__RECIPROCAL_SHIFT
     uint16_t slab_slices;
-    uint16_t slab_alignment;     // in slices
-    uint16_t entry;              // what the window says for these slabs
-    size_t capacity;             // most blocks issued at a time; SIZE_MAX: no limit. Set after init
+    uint16_t slab_alignment;    // in slices
+    uint16_t entry;             // what the window says for these slabs
+    size_t capacity;            // most blocks issued at a time; SIZE_MAX: no limit. Set after init
     // [lock:slabs]
     lido__lock lock;
-    bool visiting;               // a walk over the lists is under way: slabs stay where they are
+    bool visiting;    // a walk over the lists is under way: slabs stay where they are
     lido__slab *available, *full;
     size_t slab_count;
-    size_t keep_slabs;           // slabs that stay although they are empty
-    size_t issued, issued_most;  // blocks; the second is the most since the last reset
-    size_t fresh;                // sum of fresh, blocks
+    size_t keep_slabs;             // slabs that stay although they are empty
+    size_t issued, issued_most;    // blocks; the second is the most since the last reset
+    size_t fresh;                  // sum of fresh, blocks
 } lido__slab_set;
 
 // offset < 2^25 and block_bytes <= 2^24: with e = reciprocal * bytes - 2^SHIFT < bytes the quotient is exact if
@@ -53,7 +53,8 @@ enum { LIDO__RECIPROCAL_SHIFT = 50 };
 
 // block_bytes: multiple of alignment and of sizeof(void *). alignment: a power of two to 2 MiB. least_blocks: a slab has
 // at least that many blocks, as far as a segment goes.
-LIDO__HIDDEN void lido__slabs_init(lido__slab_set *set, size_t block_bytes, size_t alignment, size_t least_blocks, unsigned entry);
+LIDO__HIDDEN void lido__slabs_init(lido__slab_set *set, size_t block_bytes, size_t alignment, size_t least_blocks,
+                                   unsigned entry);
 
 // True if every slab of the set is one slice, so that a block's offset in its slice is a multiple of block_bytes.
 LIDO_INLINE bool lido__slabs_are_slices(const lido__slab_set *set) { return set->slab_slices == 1; }
@@ -80,8 +81,8 @@ LIDO__HIDDEN bool lido__slabs_are_exhausted(lido__slab_set *set);
 LIDO__HIDDEN bool lido__slabs_prewarm(lido__slab_set *set, size_t blocks);
 
 // Requires for the three below: nobody else uses the set, and bins, depots and stocks hold nothing of it.
-LIDO__HIDDEN void lido__slabs_reset(lido__slab_set *set);     // nothing is issued any more; memory stays
-LIDO__HIDDEN void lido__slabs_release(lido__slab_set *set);   // the same, and all memory goes back to the segments
+LIDO__HIDDEN void lido__slabs_reset(lido__slab_set *set);      // nothing is issued any more; memory stays
+LIDO__HIDDEN void lido__slabs_release(lido__slab_set *set);    // the same, and all memory goes back to the segments
 LIDO__HIDDEN size_t lido__slabs_visit(lido__slab_set *set, bool (*visit)(void *block, void *context), void *context);
 
 // Empty slabs go back to the segments, free OS pages of the others to the system. Returns the bytes of the latter.

@@ -46,7 +46,8 @@ void lido__slabs_release(lido__slab_set *set) {
     }
 }
 
-static bool visit_list(lido__slab_set *set, lido__slab *list, bool (*visit)(void *, void *), void *context, size_t *visited) {
+static bool visit_list(lido__slab_set *set, lido__slab *list, bool (*visit)(void *, void *), void *context,
+                       size_t *visited) {
     for (lido__slab *slab = list; slab != NULL; slab = slab->next) {
         char *memory = lido__slab_memory(slab);
         for (size_t i = 0; i < slab->fresh; i++) {
@@ -98,7 +99,8 @@ static size_t purge_free_pages(lido__slab_set *set, lido__slab *slab) {
     for (size_t i = 0; i < slab->fresh;) {
         size_t from = i;
         while (i < slab->fresh && !is_issued(slab, i)) i++;
-        if (i > from && i < slab->fresh) bytes += purge_range(memory + from * set->block_bytes, memory + i * set->block_bytes);
+        if (i > from && i < slab->fresh)
+            bytes += purge_range(memory + from * set->block_bytes, memory + i * set->block_bytes);
         if (i == slab->fresh) return bytes + purge_range(memory + from * set->block_bytes, end);
         while (i < slab->fresh && is_issued(slab, i)) i++;
     }
@@ -159,7 +161,8 @@ static size_t verify_list(lido__slab_set *set, lido__slab *list, bool full, size
 bool lido__slabs_verify(lido__slab_set *set) {
     size_t issued = 0, fresh = 0;
     lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
-    size_t count = verify_list(set, set->available, false, &issued, &fresh) + verify_list(set, set->full, true, &issued, &fresh);
+    size_t count =
+        verify_list(set, set->available, false, &issued, &fresh) + verify_list(set, set->full, true, &issued, &fresh);
     require(count == set->slab_count, "slab_count");
     require(issued == set->issued && fresh == set->fresh, "issued and fresh add up");
     lido__lock_release(&set->lock, LIDO__RANK_SLABS);

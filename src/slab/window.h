@@ -37,8 +37,8 @@ enum {
 
 enum {
     LIDO__BIN_BYTES = 16,
-    LIDO__CLASS_FIRST_BIN = 1,    // size classes of malloc, see heap/size_class.h
-    LIDO__POOL_FIRST_BIN = 128,   // shared pools
+    LIDO__CLASS_FIRST_BIN = 1,     // size classes of malloc, see heap/size_class.h
+    LIDO__POOL_FIRST_BIN = 128,    // shared pools
     LIDO__ENTRY_NONE = 0,
     LIDO__ENTRY_LARGE = (LIDO__POOL_FIRST_BIN - 3) * LIDO__BIN_BYTES,
     LIDO__ENTRY_SLOW = (LIDO__POOL_FIRST_BIN - 2) * LIDO__BIN_BYTES,
@@ -46,9 +46,9 @@ enum {
 };
 
 typedef struct lido__window {
-    uintptr_t base;                // [lock:segments] written once, before slices
-    _Atomic uint16_t *table;       // [lock:segments] written once, before slices
-    _Atomic uintptr_t slices;      // [atomic:window] release after base and table; 0 until the first segment
+    uintptr_t base;              // [lock:segments] written once, before slices
+    _Atomic uint16_t *table;     // [lock:segments] written once, before slices
+    _Atomic uintptr_t slices;    // [atomic:window] release after base and table; 0 until the first segment
 } lido__window;
 
 extern LIDO__HIDDEN lido__window lido__the_window;
