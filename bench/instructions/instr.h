@@ -7,7 +7,8 @@
 //
 //   instr-pool    lido's pools, linked statically. Its loops are unrolled INSTR_UNROLL times; what the loop still adds
 //                 is the case "loop", which the script subtracts
-//   instr-malloc  malloc and free through the PLT, loop included (3 instructions), as an ordinary program calls them
+//   instr-malloc  malloc and free through the PLT, as an ordinary program calls them. malloc64-pair is unrolled likewise; the
+//                 other cases include their loop (3 instructions)
 //
 // Both write no block and check no result: only the calls count.
 #ifndef LIDO_INSTR_H

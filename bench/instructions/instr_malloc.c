@@ -5,10 +5,13 @@
 #include "instr.h"
 
 static uint64_t malloc64_pair(uint64_t count) {
-    for (uint64_t i = 0; i < count; i++) {
-        void *block = malloc(64);
-        INSTR_USE(block);
-        free(block);
+    for (uint64_t i = 0; i < count; i += INSTR_UNROLL) {
+#pragma GCC unroll 16
+        for (int k = 0; k < INSTR_UNROLL; k++) {
+            void *block = malloc(64);
+            INSTR_USE(block);
+            free(block);
+        }
     }
     return 0;
 }

@@ -290,26 +290,31 @@ static void free_slices(lido__segment *segment, size_t start, size_t count, uint
     slot_room[segment->slot] = (uint16_t)segment->free_count;
 }
 
-void lido__run_free(lido__slab *run) {
+// Takes slices [from, end) from a run. True if it is time to purge, once the lock is released.
+static bool cut_run_locked(lido__slab *run, size_t from) {
     uint32_t now = lido__os_clock_ms();
     uint32_t delay = LIDO__ATOMIC_LOAD(&lido__options.purge_delay_ms, relaxed);
-    LOCK();
-    set_entries(run, 0, run->slice_count, LIDO__ENTRY_NONE);
-    free_slices(lido__segment_of(run), lido__slab_slice(run), run->slice_count, now);
+    set_entries(run, from, run->slice_count, LIDO__ENTRY_NONE);
+    free_slices(lido__segment_of(run), lido__slab_slice(run) + from, run->slice_count - from, now);
     bool due = now - last_purge > delay / 4 || delay == 0;
     if (due) last_purge = now;
+    return due;
+}
+
+void lido__run_free(lido__slab *run) {
+    LOCK();
+    bool due = cut_run_locked(run, 0);
     UNLOCK();
     if (due) lido__segments_purge(false, 0);
 }
 
 bool lido__run_resize(lido__slab *run, size_t count) {
-    bool done = true;
+    bool done = true, due = false;
     LOCK();
     lido__segment *segment = lido__segment_of(run);
     size_t start = lido__slab_slice(run), old = run->slice_count;
     if (count < old) {
-        set_entries(run, count, old, LIDO__ENTRY_NONE);
-        free_slices(segment, start + count, old - count, lido__os_clock_ms());
+        due = cut_run_locked(run, count);
         run->slice_count = (uint16_t)count;
     } else if (count > old) {
         done = start + count <= segment->slice_count &&
@@ -322,6 +327,7 @@ bool lido__run_resize(lido__slab *run, size_t count) {
         }
     }
     UNLOCK();
+    if (due) lido__segments_purge(false, 0);
     return done;
 }
 
