@@ -13,6 +13,7 @@ The exit status is 1 if a row of lido failed, 0 otherwise; peers may fail withou
 
 import argparse
 import json
+import os
 import random
 import shutil
 import signal
@@ -31,8 +32,8 @@ import report  # noqa: E402
 import workloads  # noqa: E402
 
 LIDO = ROOT / "build/release/lib/liblido-malloc.so"
-# form -> (amount of work, rounds); each is sized for two cores: about 40 s, 90 s and 8 minutes.
-FORMS = {"quick": (0.3, 3), "default": (0.7, 3), "full": (2.0, 7)}
+# form -> (amount of work, rounds); each is sized for two cores: about 40 s, 90 s and 7 minutes when they have nothing else to do.
+FORMS = {"quick": (0.3, 3), "default": (0.7, 3), "full": (1.4, 7)}
 
 
 @dataclass
@@ -55,7 +56,7 @@ def options():
         epilog="Programs and peers come with: script/setup --programs",
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--quick", action="store_const", const="quick", dest="form", help="a third of the work")
+    form.add_argument("--quick", action="store_const", const="quick", dest="form", help="less than half the work")
     form.add_argument("--full", action="store_const", const="full", dest="form", help="twice the work, 7 rounds")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures there too (schema lido-demo/1)")
     parser.add_argument("--seed", type=int, help="order of the runs, to repeat an earlier one")
@@ -108,6 +109,7 @@ class Demo:
         self.allocators, self.absent = allocators(chosen, folder / "lib")
         self.workloads = [w for w in workloads.all_workloads(ROOT) if w.name in (chosen.only or [w.name])]
         self.rows = {}
+        self.load = os.getloadavg()[0]
         self.progress = report.Progress(sys.stderr)
 
     def run(self):

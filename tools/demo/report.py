@@ -62,6 +62,10 @@ def table(demo, out):
         f"{machine()['summary']}.\n(x) is the ratio to libc in the same run; below 1 is less time or memory. "
         "CPU+- is half the range of the rounds.\n"
     )
+    if demo.load > 1:
+        out.write(
+            f"Other programs were at work when this began (load {demo.load:.1f}): trust CPU time, not wall time.\n"
+        )
     for workload in demo.workloads:
         out.write(f"\n{workload.name}: {workload.title}\n")
         head = "".join(f"{name:>10}{'(x)':>7}" for _, name, _, _ in COLUMNS)
@@ -136,6 +140,7 @@ def as_json(demo):
         "rounds": demo.rounds,
         "seed": demo.seed,
         "seconds": round(demo.seconds, 1),
+        "load_before": demo.load,
         "lido_options": os.environ.get("LIDO_OPTIONS", ""),
         "allocators": {a.name: a.library.name if a.library else None for a in demo.allocators},
         "not_installed": demo.absent,
@@ -155,7 +160,6 @@ def machine():
         "system": _pretty_name(),
         "thp": _read("/sys/kernel/mm/transparent_hugepage/enabled"),
         "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "load": os.getloadavg()[0],
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }
     facts["summary"] = f"{facts['cores']} cores of {facts['cpu'] or 'an unknown CPU'}, {facts['system']}"
