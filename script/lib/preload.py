@@ -118,21 +118,23 @@ def binding_fault(argv, allocator, scratch, limit_s=20):
 
 def mapped(pid, allocator, comm):
     """True if a process called `comm` (as /proc/PID/comm shows it) of the tree under `pid` has the library mapped."""
-    return any(_comm(process) == comm and _maps(process, allocator) for process in [pid] + procs.children(pid))
+    tree = [pid] + procs.children(pid)
+    return any(_read(process, "comm").strip() == comm and _holds(process, allocator) for process in tree)
 
 
 def mapped_everywhere(pid, allocator):
-    """True if every process of the tree under `pid` has the library mapped."""
-    return all(_maps(process, allocator) for process in [pid] + procs.children(pid))
+    """True if the process has the library mapped, and so has every process of its tree that is still there to be asked."""
+    return _holds(pid, allocator) and all(
+        _holds(child, allocator) or not _read(child, "maps") for child in procs.children(pid)
+    )
 
 
-def _comm(pid):
+def _holds(pid, allocator):
+    return str(allocator.library) in _read(pid, "maps")
+
+
+def _read(pid, name):
+    """A file of /proc/PID; '' if the process has gone or is a zombie."""
     with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    return None
-
-
-def _maps(pid, allocator):
-    with contextlib.suppress(OSError):
-        return str(allocator.library) in Path(f"/proc/{pid}/maps").read_text()
-    return False
+        return Path(f"/proc/{pid}/{name}").read_text()
+    return ""
