@@ -144,6 +144,14 @@ static void free_slow_pool(void *p) {
     }
 }
 
+static void free_binned(lido_pool *pool, void *p) {
+    if (LIDO_LIKELY(pool->way == LIDO__WAY_BINS)) {
+        lido__bin_free_slow(pool, p);
+    } else {
+        lido__pool_free_slow(pool, p);
+    }
+}
+
 void lido__free_slow(void *p) {
     int saved = errno;
     unsigned entry = lido__window_entry(p);
@@ -152,7 +160,7 @@ void lido__free_slow(void *p) {
         case LIDO__ENTRY_LARGE: lido__large_free(p); break;
         case LIDO__ENTRY_SLOW: free_slow_pool(p); break;
         case LIDO__ENTRY_META: lido__misuse("free(%p): memory that lido uses for itself", p); break;
-        default: lido__bin_free_slow(lido__pool_at_entry(entry), p); break;
+        default: free_binned(lido__pool_at_entry(entry), p); break;
     }
     errno = saved;
 }

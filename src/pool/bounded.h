@@ -41,4 +41,30 @@ LIDO_INLINE bool lido__bounded_enter(lido__thread *thread, lido_pool *pool) {
     return false;
 }
 
+// The common halves: within the thread's bin. NULL, or false: nothing has happened, take the others. A thread without a
+// structure comes here too: its bins are empty and have no room.
+LIDO_INLINE void *lido__bounded_pop(lido_pool *pool) {
+    lido__thread *thread = lido__self;
+    if (LIDO_UNLIKELY(!lido__bounded_enter(thread, pool))) return NULL;
+    void *block = lido__bin_pop(lido__bin_at(thread, pool->bin));
+    lido__bounded_leave(thread);
+    return block;
+}
+// Requires: the window says that p is in this pool's memory.
+LIDO_INLINE bool lido__bounded_push(lido_pool *pool, void *p) {
+    if (LIDO_UNLIKELY(!lido__is_multiple((uint16_t)(uintptr_t)p, pool->block_check))) return false;
+    lido__thread *thread = lido__self;
+    if (LIDO_UNLIKELY(!lido__bounded_enter(thread, pool))) return false;
+    lido__bin *bin = lido__bin_at(thread, pool->bin);
+    bool fits = bin->room > 0;
+    if (LIDO_LIKELY(fits)) {
+        lido__link *link = (lido__link *)p;
+        bin->room--;
+        link->next = bin->head;
+        bin->head = link;
+    }
+    lido__bounded_leave(thread);
+    return fits;
+}
+
 #endif

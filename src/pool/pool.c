@@ -46,7 +46,7 @@ static void bound(lido_pool *pool) {
 void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned bin) {
     memset(pool, 0, sizeof *pool);
     pool->way = way_for(options);
-    pool->face.slow = pool->way != LIDO__WAY_FACE;
+    pool->face.free = pool->way == LIDO__WAY_FACE ? LIDO__POOL_END : NULL;
     pool->bin = (uint16_t)bin;
     pool->threads = (uint8_t)options->threads;
     pool->order = (uint8_t)options->order;
@@ -58,12 +58,12 @@ void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned
     size_t block_bytes = lido__round_up(options->block_size, align);
     size_t least = options->growth;
     if (options->capacity != 0 && least > options->capacity) least = options->capacity;
-    lido__slabs_init(&pool->slabs, block_bytes, align, least, pool->way == LIDO__WAY_BINS ? bin : LIDO__ENTRY_SLOW);
+    lido__slabs_init(&pool->slabs, block_bytes, align, least, bin != 0 ? bin : LIDO__ENTRY_SLOW);
     if (pool->capacity != 0) pool->slabs.capacity = pool->capacity;
     pool->batch_max = batch_for(block_bytes);
     if (pool->way == LIDO__WAY_BOUNDED) bound(pool);
-    if (pool->way == LIDO__WAY_BINS && lido__slabs_are_slices(&pool->slabs))
-        pool->bin_check = (uint32_t)(((UINT64_C(1) << 32) + block_bytes - 1) / block_bytes);
+    if (lido__slabs_are_slices(&pool->slabs))
+        pool->block_check = (uint32_t)(((UINT64_C(1) << 32) + block_bytes - 1) / block_bytes);
     strncpy(pool->name, options->name != NULL ? options->name : "pool", LIDO_POOL_NAME_MAX);
     lido__registry_add(pool);
 }
@@ -182,11 +182,13 @@ static LIDO__NOINLINE void *alloc_rarely(lido_pool *pool) {
 }
 
 void *lido__pool_alloc_slow(lido_pool *pool) {
+    void *block = NULL;
     if (LIDO_LIKELY(pool->way == LIDO__WAY_BINS)) {
-        void *block = lido__bin_pop(lido__bin_at(lido__self, pool->bin));
-        if (LIDO_LIKELY(block != NULL)) return block;
+        block = lido__bin_pop(lido__bin_at(lido__self, pool->bin));
+    } else if (pool->way == LIDO__WAY_BOUNDED) {
+        block = lido__bounded_pop(pool);
     }
-    return alloc_rarely(pool);
+    return LIDO_LIKELY(block != NULL) ? block : alloc_rarely(pool);
 }
 
 static bool is_block_of(lido_pool *pool, void *p) {
@@ -204,18 +206,25 @@ static bool is_block_of(lido_pool *pool, void *p) {
     return false;
 }
 
-void lido__pool_free_slow(lido_pool *pool, void *p) {
-    if (LIDO_LIKELY(pool->way == LIDO__WAY_BINS && lido__window_entry(p) == pool->bin)) {
-        if (LIDO_UNLIKELY(!lido__bin_push(lido__bin_at(lido__self, pool->bin), p))) lido__bin_free_slow(pool, p);
-        return;
-    }
+static LIDO__NOINLINE void free_rarely(lido_pool *pool, void *p) {
     if (p == NULL || !is_block_of(pool, p)) return;
     switch (pool->way) {
         case LIDO__WAY_FACE: lido_pool_free(pool, p); break;
-        case LIDO__WAY_BINS: break;    // is_block_of has refused it
+        case LIDO__WAY_BINS: lido__bin_free_slow(pool, p); break;
         case LIDO__WAY_BOUNDED: lido__bounded_free(pool, p); break;
         case LIDO__WAY_STOCK: lido__stock_free(pool, p); break;
     }
+}
+
+void lido__pool_free_slow(lido_pool *pool, void *p) {
+    if (LIDO_LIKELY(pool->bin != 0 && lido__window_entry(p) == pool->bin)) {
+        if (LIDO_LIKELY(pool->way == LIDO__WAY_BINS)) {
+            if (LIDO_LIKELY(lido__bin_push(lido__bin_at(lido__self, pool->bin), p))) return;
+        } else if (LIDO_LIKELY(lido__bounded_push(pool, p))) {
+            return;
+        }
+    }
+    free_rarely(pool, p);
 }
 
 // --- many blocks ----------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ typedef enum lido__way {
 } lido__way;
 
 struct lido_pool {
-    lido__pool_face face;            // [owner] way face; else free == NULL and slow == 1
+    lido__pool_face face;            // [owner] way face: its free list; else NULL
     char *fresh_next, *fresh_end;    // [owner] way face: side by side, never handed out
     size_t high_water;               // [owner] or [lock:pool]
 
@@ -38,7 +38,7 @@ struct lido_pool {
     uint16_t bin;    // offset of the pool's bins in thread structures; 0: it has none
     uint8_t threads, order;
     uint32_t batch_max;       // blocks in a full batch
-    uint32_t bin_check;       // see thread.h; 0: never by the common half
+    uint32_t block_check;     // see lido__is_multiple; 0: slabs are not single slices
     uint32_t owner_thread;    // of a confined pool, as the system numbers it, for messages
     const void *owner;        // the same as lido__thread_token, for the check
     bool anonymous;           // a size class or a part of a heap: lido_pool_of does not name it
@@ -61,6 +61,10 @@ struct lido_pool {
     _Alignas(64) lido__depot depot;
     _Alignas(64) lido__slab_set slabs;
 };
+
+// With check = ceil(2^32 / bytes), for n < 2^16 and 8 <= bytes <= 2^13: n * check mod 2^32 < check <=> n is a multiple of
+// bytes (Lemire, Kaser, Kurz 2019, "Faster remainder by direct computation"). Never holds for check == 0.
+LIDO_INLINE bool lido__is_multiple(uint32_t n, uint32_t check) { return n * check < check; }
 
 LIDO_INLINE lido_pool *lido__pool_of_set(lido__slab_set *set) { return LIDO__OWNER_OF(set, lido_pool, slabs); }
 

@@ -11,8 +11,13 @@
 #include <errno.h>
 
 static void gather_face(lido_pool *pool) {
-    lido__link *list = pool->face.free;
-    pool->face.free = NULL;
+    lido__link *list = NULL, *next;    // the slabs want it to end with NULL; its order does not matter to them
+    for (lido__link *link = pool->face.free; link != LIDO__POOL_END; link = next) {
+        next = link->next;
+        link->next = list;
+        list = link;
+    }
+    pool->face.free = LIDO__POOL_END;
     if (list != NULL) lido__slabs_give(&pool->slabs, list);
     size_t count = (size_t)(pool->fresh_end - pool->fresh_next) / pool->slabs.block_bytes;
     char *first = pool->fresh_next;
@@ -85,7 +90,7 @@ size_t lido_pool_visit_live(lido_pool *pool, bool (*visit)(void *block, void *co
 static size_t free_outside_of_slabs(lido_pool *pool) {
     size_t blocks = 0;
     if (pool->bin != 0) return lido__depot_count(&pool->depot) + lido__threads_stock_locked(pool);
-    for (const lido__link *link = pool->face.free; link != NULL; link = link->next) blocks++;
+    for (const lido__link *link = pool->face.free; link > LIDO__POOL_END; link = link->next) blocks++;
     return blocks + (size_t)(pool->fresh_end - pool->fresh_next) / pool->slabs.block_bytes;
 }
 

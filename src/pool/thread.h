@@ -16,10 +16,9 @@
 //
 //      count(head) + room = batch            batch <= pool->batch_max, and grows with use
 //
-// `check` is ceil(2^32 / block_bytes) if the slabs of the pool are single slices, so that for the offset n of a pointer
-// in its slice: n * check mod 2^32 < check  <=>  n is a multiple of block_bytes (Lemire, Kaser, Kurz 2019, "Faster
-// remainder by direct computation"). 0 in a bin that is not in use and in the bins of LIDO__ENTRY_NONE, _LARGE, _SLOW and
-// _META, where the comparison never holds: all of them lead to the slow half by the same instruction.
+// `check` tells whether a pointer is the start of a block (lido__is_multiple of its offset in its slice). It is 0, which no
+// offset passes, in bins that are not in use, in those of bounded pools and of slabs of several slices, and in the bins of
+// LIDO__ENTRY_NONE, _LARGE, _SLOW and _META: all of them lead to the slow half by the same instruction.
 //
 // Threads: a structure is touched by its thread only, except `bins[].room` and `head` in statistics, and everything
 // under lido__threads_drain, whose caller promises that the pool is quiet.
