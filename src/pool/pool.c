@@ -217,12 +217,11 @@ static LIDO__NOINLINE void free_rarely(lido_pool *pool, void *p) {
 }
 
 void lido__pool_free_slow(lido_pool *pool, void *p) {
-    if (LIDO_LIKELY(pool->bin != 0 && lido__window_entry(p) == pool->bin)) {
-        if (LIDO_LIKELY(pool->way == LIDO__WAY_BINS)) {
-            if (LIDO_LIKELY(lido__bin_push(lido__bin_at(lido__self, pool->bin), p))) return;
-        } else if (LIDO_LIKELY(lido__bounded_push(pool, p))) {
+    if (LIDO_LIKELY(pool->way == LIDO__WAY_BINS)) {
+        if (LIDO_LIKELY(lido__window_entry(p) == pool->bin && lido__bin_push(lido__bin_at(lido__self, pool->bin), p)))
             return;
-        }
+    } else if (pool->way == LIDO__WAY_BOUNDED) {
+        if (LIDO_LIKELY(lido__window_entry(p) == pool->bin && lido__bounded_push(pool, p))) return;
     }
     free_rarely(pool, p);
 }
