@@ -29,10 +29,10 @@ void lido__slabs_init(lido__slab_set *set, size_t block_bytes, size_t alignment,
     if (block_bytes > SLICE_BLOCK_MAX) least_blocks = lido__max(least_blocks, SLAB_LEAST_BLOCKS);
     size_t room = (size_t)(LIDO__SEGMENT_SLICES - lido__round_up(LIDO__HEADER_SLICES, alignment_slices))
                   << LIDO__SLICE_SHIFT;
-    size_t bytes = least_blocks < room / 2 / block_bytes ? least_blocks * block_bytes : room / 2;
+    size_t spread = lido__max(block_bytes, LIDO__SLICE_BYTES / LIDO__BITMAP_BLOCKS);    // each block needs its bit
+    size_t bytes = least_blocks < room / 2 / spread ? least_blocks * spread : room / 2;
     bytes = lido__round_up(lido__max(lido__max(bytes, block_bytes), LIDO__SLICE_BYTES), LIDO__SLICE_BYTES);
     size_t slices = bytes >> LIDO__SLICE_SHIFT;
-    // offset * reciprocal must stay exact, and every block needs its bit
     size_t blocks = lido__min(bytes / block_bytes, slices * LIDO__BITMAP_BLOCKS);
     *set = (lido__slab_set){
         .block_bytes = (uint32_t)block_bytes,
@@ -198,12 +198,13 @@ static void list_as_available(lido__slab_set *set, lido__slab *slab) {
     slab->listed_full = false;
 }
 
-// Sets the bit of a block that comes back, or reports why that cannot be.
-static void give_block(lido__slab_set *set, void *block, lido__slab **doomed) {
+// Sets the bit of a block that comes back, or reports why that cannot be. False after a double free: two links through one
+// block make a ring of its list, and what follows cannot be trusted.
+static bool give_block(lido__slab_set *set, void *block, lido__slab **doomed) {
     lido__slab *slab = lido__slab_of(block);
     if (LIDO_UNLIKELY(slab->set != set)) {
         lido__misuse("free(%p): block of another pool, or freed twice and its slab is gone", block);
-        return;
+        return true;
     }
     bool exact;
     size_t index = lido__slab_index(set, slab, block, &exact);
@@ -212,11 +213,11 @@ static void give_block(lido__slab_set *set, void *block, lido__slab **doomed) {
         lido__misuse("free(%p): inside a block, %z bytes after its start at %p", block,
                      (size_t)((char *)block - lido__slab_memory(slab)) - index * set->block_bytes,
                      (void *)(lido__slab_memory(slab) + index * set->block_bytes));
-        return;
+        return true;
     }
     if (LIDO_UNLIKELY(index >= slab->fresh || (*word & bit) != 0)) {
         lido__misuse("free(%p): double free of a block of %z bytes", block, (size_t)set->block_bytes);
-        return;
+        return false;
     }
     *word |= bit;
     slab->free_count++;
@@ -224,6 +225,7 @@ static void give_block(lido__slab_set *set, void *block, lido__slab **doomed) {
     set->issued--;
     list_as_available(set, slab);
     settle_if_empty(set, slab, doomed);
+    return true;
 }
 
 size_t lido__slabs_give(lido__slab_set *set, lido__link *first) {
@@ -231,8 +233,7 @@ size_t lido__slabs_give(lido__slab_set *set, lido__link *first) {
     lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
     while (first != NULL) {
         lido__link *next = first->next;
-        give_block(set, first, &doomed);
-        first = next;
+        first = give_block(set, first, &doomed) ? next : NULL;
     }
     size_t issued = set->issued;
     lido__lock_release(&set->lock, LIDO__RANK_SLABS);

@@ -70,8 +70,8 @@ LIDO__HIDDEN lido__chain lido__slabs_take(lido__slab_set *set, uint32_t want);
 // Up to `want` blocks that lie side by side and were never handed out; NULL if no slab has any and none can be had
 // without giving up free blocks.
 LIDO__HIDDEN char *lido__slabs_take_fresh(lido__slab_set *set, size_t want, size_t *got);
-// Takes back a chain that ends with NULL. Misuse is reported block by block, and such blocks are left out. Returns how many
-// blocks are issued now.
+// Takes back a chain that ends with NULL. Misuse is reported block by block, and such blocks are left out; a block that is
+// free already ends the chain, which may be a ring. Returns how many blocks are issued now.
 LIDO__HIDDEN size_t lido__slabs_give(lido__slab_set *set, lido__link *first);
 // Takes back `count` blocks side by side in one slab.
 LIDO__HIDDEN void lido__slabs_give_range(lido__slab_set *set, char *first, size_t count);
