@@ -41,7 +41,7 @@ size_t ops_alignment(ops_machine *m, unsigned top) {
 }
 
 bool ops_has_room(const ops_machine *m, size_t bytes) {
-    return m->live_bytes + bytes <= OPS_LIVE_BYTES && m->free_slot_count > 0;
+    return m->live_bytes + bytes <= m->live_bytes_most && m->free_slot_count > 0;
 }
 
 static uint64_t pattern(const ops_block *block, size_t offset) {
@@ -129,6 +129,7 @@ void ops_free_any(ops_machine *m, ops_block *block) {
 void ops_init(ops_machine *m) {
     memset(m, 0, sizeof *m);
     m->name = "start";
+    m->live_bytes_most = OPS_LIVE_BYTES;
     spans_init(&m->live);
     for (int i = 0; i < OPS_SLOTS; i++) m->free_slots[m->free_slot_count++] = OPS_SLOTS - 1 - i;
 }

@@ -26,7 +26,7 @@ enum {
     OPS_SHARED_POOLS = 4,
     OPS_RING = 256,
     OPS_FREED_MAX = 1024,           // of a FIFO pool whose order is followed
-    OPS_LIVE_BYTES = 96 << 20,      // a machine does not hold more than this at once
+    OPS_LIVE_BYTES = 96 << 20,      // a machine does not hold more than this at once, unless told otherwise
 };
 
 typedef enum ops_owner { OPS_NOBODY, OPS_MALLOC, OPS_POOL, OPS_SHARED_POOL, OPS_HEAP } ops_owner;
@@ -67,7 +67,7 @@ typedef struct ops_machine {
     size_t step;                // operations done
     const char *name;           // of the present operation, for reports
     uint64_t serial;
-    size_t live_bytes;
+    size_t live_bytes, live_bytes_most;
     bool trace;                 // print each operation
     bool may_fail;              // the system is made to refuse: NULL is no violation
     size_t failures;            // how often it was NULL
