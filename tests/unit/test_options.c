@@ -23,6 +23,7 @@ typedef struct option_case {
 static const option_case cases[] = {
     {"purge_delay_ms", "1000", {"0", "1", "4294967294", "1000"}, {"", "-1", "4294967295", "4294967296", "never", "1s", " 1"}},
     {"huge_from_mb", "16", {"0", "never", "4294967294", "16"}, {"", "NEVER", "neve", "nevers", "4294967295", "1m"}},
+    {"hugetlb", "0", {"1", "0"}, {"", "2", "never", "on", "00"}},
     {"populate", "1", {"0", "1"}, {"", "2", "01", "yes", "true", "10"}},
     {"on_misuse", "abort", {"continue", "abort"}, {"", "0", "1", "Abort", "abor", "aborts"}},
     {"stats", "none", {"exit", "none"}, {"", "0", "yes", "exits"}},
@@ -122,13 +123,14 @@ static void reading_back(void **state) {
 
 static void values_reach_their_readers(void **state) {
     (void)state;
-    assert_int_equal(lido_options_set("purge_delay_ms=7:huge_from_mb=never:populate=0:on_misuse=continue:stats=exit"), 0);
+    assert_int_equal(lido_options_set("purge_delay_ms=7:huge_from_mb=never:hugetlb=1:populate=0:on_misuse=continue:stats=exit"), 0);
     assert_int_equal(lido__options.purge_delay_ms, 7);
     assert_int_equal(lido__options.huge_from_mb, UINT32_MAX);
+    assert_int_equal(lido__options.hugetlb, 1);
     assert_int_equal(lido__options.populate, 0);
     assert_int_equal(lido__options.misuse_continues, 1);
     assert_int_equal(lido__options.stats_at_exit, 1);
-    assert_int_equal(lido_options_set("purge_delay_ms=1000:huge_from_mb=16:populate=1:on_misuse=abort:stats=none"), 0);
+    assert_int_equal(lido_options_set("purge_delay_ms=1000:huge_from_mb=16:hugetlb=0:populate=1:on_misuse=abort:stats=none"), 0);
 }
 
 static void before_the_warner_is_known(void **state) {
@@ -176,14 +178,14 @@ static void assert_environment(char *variable, const char *expected_warning, con
 
 static void environment_is_read_once(void **state) {
     (void)state;
-    static const char defaults[] = "purge_delay_ms=1000 huge_from_mb=16 populate=1 on_misuse=abort stats=none ";
+    static const char defaults[] = "purge_delay_ms=1000 huge_from_mb=16 hugetlb=0 populate=1 on_misuse=abort stats=none ";
     assert_environment(NULL, "", defaults);
     assert_environment("LIDO_OPTIONS=", "", defaults);
     assert_environment("LIDO_OPTIONS=purge_delay_ms=0:on_misuse=continue", "",
-                       "purge_delay_ms=0 huge_from_mb=16 populate=1 on_misuse=continue stats=none ");
+                       "purge_delay_ms=0 huge_from_mb=16 hugetlb=0 populate=1 on_misuse=continue stats=none ");
     assert_environment("LIDO_OPTIONS=verbose=1:huge_from_mb=never",
                        "lido: option 'verbose=1': unknown name ('lido options' lists them); ignored\n",
-                       "purge_delay_ms=1000 huge_from_mb=never populate=1 on_misuse=abort stats=none ");
+                       "purge_delay_ms=1000 huge_from_mb=never hugetlb=0 populate=1 on_misuse=abort stats=none ");
 }
 
 int main(int count, char **arguments) {

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -347,6 +347,56 @@ static void hook_at_thread_exit(void **state) {
     unit_assert_done(&child);
 }
 
+// --- barriers -------------------------------------------------------------------------------------------------------
+
+// Dekker's handshake with the fence on one side only: without the barrier both threads would soon read 0.
+typedef struct handshake {
+    _Atomic uint32_t round, done, mine, theirs, seen_by_owner;
+} handshake;
+
+enum { HANDSHAKES = 300 };
+
+static void shake_hands(unsigned index, void *argument) {
+    handshake *h = (handshake *)argument;
+    for (uint32_t i = 1; i <= HANDSHAKES; i++) {
+        if (index == 0) {
+            while (atomic_load_explicit(&h->round, memory_order_acquire) != i) continue;
+            atomic_store_explicit(&h->mine, 1, memory_order_relaxed);
+            atomic_signal_fence(memory_order_seq_cst);
+            h->seen_by_owner = atomic_load_explicit(&h->theirs, memory_order_relaxed);
+            atomic_store_explicit(&h->done, i, memory_order_release);
+            continue;
+        }
+        h->mine = h->theirs = 0;
+        atomic_store_explicit(&h->round, i, memory_order_release);
+        atomic_store_explicit(&h->theirs, 1, memory_order_relaxed);
+        UNIT_CHECK(lido__os_barrier_everywhere());
+        uint32_t seen = atomic_load_explicit(&h->mine, memory_order_relaxed);
+        while (atomic_load_explicit(&h->done, memory_order_acquire) != i) continue;
+        UNIT_CHECK(seen == 1 || h->seen_by_owner == 1);
+    }
+}
+
+static void barrier_everywhere(void **state) {
+    (void)state;
+    bool done;
+    KEEPS_ERRNO(done = lido__os_barrier_everywhere());
+    if (!done) skip();    // a sandbox may refuse it
+    handshake h = {0};
+    unit_threads(2, shake_hands, &h);
+}
+
+static void pages_set_aside(void **state) {
+    (void)state;
+    char *memory;
+    KEEPS_ERRNO(memory = lido__os_map_huge(4 << 20));
+    if (memory == NULL) skip();    // there are none
+    assert_int_equal((uintptr_t)memory % (2 << 20), 0);
+    assert_true(is_filled(memory, 4 << 20, 0));
+    lido__os_release(memory, 4 << 20);
+    assert_false(readable(memory));
+}
+
 // --- injected failures ----------------------------------------------------------------------------------------------
 
 // Every call that can fail, by number; true if it did what it should.
@@ -361,6 +411,7 @@ static bool call(unsigned number, char *reserved, char *committed) {
         case 5: p = lido__os_map(SLICE); break;
         case 6: return lido__os_remap(committed, SLICE, SLICE) == committed;
         case 7: return lido__os_populate(committed, SLICE);
+        case 8: return lido__os_barrier_everywhere();
         default: return false;
     }
     if (p != NULL) lido__os_release(p, SLICE);
@@ -369,7 +420,7 @@ static bool call(unsigned number, char *reserved, char *committed) {
 
 static void failures_by_number(void **state) {
     (void)state;
-    enum { CALLS = 8 };
+    enum { CALLS = 9 };
     char *reserved = lido__os_reserve(16 * SLICE, SLICE), *committed = lido__os_map(SLICE);
     lido__os_fail_from(0, 0);
     for (uint32_t first = 1; first <= CALLS + 1; first++) {
@@ -406,6 +457,8 @@ int main(void) {
         cmocka_unit_test(small_questions),
         cmocka_unit_test(error_text),
         cmocka_unit_test(hook_at_thread_exit),
+        cmocka_unit_test(barrier_everywhere),
+        cmocka_unit_test(pages_set_aside),
         cmocka_unit_test(failures_by_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
