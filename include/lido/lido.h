@@ -5,6 +5,7 @@
 #ifndef LIDO_H
 #define LIDO_H
 
+#include <lido/arena.h>
 #include <lido/defs.h>
 #include <lido/fixed.h>
 #include <lido/heap.h>
