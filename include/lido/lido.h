@@ -9,6 +9,7 @@
 #include <lido/defs.h>
 #include <lido/fixed.h>
 #include <lido/heap.h>
+#include <lido/object.h>
 #include <lido/options.h>
 #include <lido/pool.h>
 

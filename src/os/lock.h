@@ -15,6 +15,8 @@
 
 typedef enum lido__rank {
     LIDO__RANK_FREE = 0,
+    LIDO__RANK_OBJECTS,       // the list of object pools
+    LIDO__RANK_STRIPE,        // some idle objects of one of them
     LIDO__RANK_HEAPS,         // the list of first-class heaps
     LIDO__RANK_HEAP,          // one of them
     LIDO__RANK_HEAP_LARGE,    // its list of large objects

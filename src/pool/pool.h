@@ -44,6 +44,7 @@ struct lido_pool {
     bool anonymous;           // a size class or a part of a heap: lido_pool_of does not name it
     size_t capacity, alignment;
     struct lido_heap *heap;    // whose part this is, or NULL
+    struct lido_object_pool *objects;    // whose memory this is, or NULL; written once, before any block is handed out
     char name[LIDO_POOL_NAME_MAX + 1];
 
     // [lock:registry]
