@@ -237,13 +237,6 @@ lido__thread *lido__thread_self(void) {
     return LIDO_LIKELY(lido__self != &lido__thread_none) ? lido__self : thread_start();
 }
 
-static unsigned limit_of_entries(void) {
-    LOCK();
-    unsigned limit = entry_limit;
-    UNLOCK();
-    return limit;
-}
-
 void lido__thread_note_entry_locked(unsigned entry) {
     if (entry_limit < entry + LIDO__BIN_BYTES) entry_limit = entry + LIDO__BIN_BYTES;
 }
@@ -257,14 +250,23 @@ static void flush_pool(lido__thread *thread, lido_pool *pool) {
     if (pool->way == LIDO__WAY_BOUNDED) lido__bounded_leave(thread);
 }
 
-static void flush(lido__thread *thread, unsigned limit) {
-    for (unsigned entry = LIDO__CLASS_FIRST_BIN * LIDO__BIN_BYTES; entry < limit; entry += LIDO__BIN_BYTES) {
+static void flush_between(lido__thread *thread, unsigned first, unsigned limit) {
+    for (unsigned entry = first; entry < limit; entry += LIDO__BIN_BYTES) {
         if (lido__bin_back_at(thread, entry)->batch != 0) flush_pool(thread, lido__pool_at_entry(entry));
     }
 }
 
+// Size classes live for ever. A pool may be destroyed at this moment, by a thread that knows that this one uses it no more:
+// the lock keeps the two from emptying one bin.
+static void flush(lido__thread *thread) {
+    flush_between(thread, LIDO__CLASS_FIRST_BIN * LIDO__BIN_BYTES, LIDO__POOL_FIRST_BIN * LIDO__BIN_BYTES);
+    LOCK();
+    flush_between(thread, LIDO__POOL_FIRST_BIN * LIDO__BIN_BYTES, entry_limit);
+    UNLOCK();
+}
+
 void lido__thread_flush(void) {
-    if (lido__self != &lido__thread_none) flush(lido__self, limit_of_entries());
+    if (lido__self != &lido__thread_none) flush(lido__self);
 }
 
 void lido__thread_flush_pool(lido_pool *pool) {
@@ -273,11 +275,11 @@ void lido__thread_flush_pool(lido_pool *pool) {
 
 void lido__thread_end(void *argument) {
     lido__thread *thread = (lido__thread *)argument;
-    unsigned limit = limit_of_entries();
     thread_ended = true;
     lido__self = &lido__thread_none;
-    flush(thread, limit);
+    flush(thread);
     LOCK();
+    unsigned limit = entry_limit;
     if (thread->previous != NULL) {
         thread->previous->next = thread->next;
     } else {
