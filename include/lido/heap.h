@@ -40,7 +40,8 @@ LIDO_API size_t lido_good_size(size_t size);
 LIDO_API size_t lido_trim(size_t keep_bytes);
 
 typedef struct lido_heap_statistics {
-    size_t live_bytes;          // in blocks that the program holds, after rounding
+    size_t live_bytes;          // in blocks that the program holds, after rounding; of pools and heaps that belong to one
+                                // thread, which no other may look into, all blocks that they have taken
     size_t held_bytes;          // address space in segments and huge objects
     size_t committed_bytes;     // readable and writable
     size_t dirty_free_bytes;    // free, and not yet given back to the system

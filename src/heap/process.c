@@ -14,7 +14,7 @@ typedef struct small_totals {
 
 static void add_pool(lido_pool *pool, void *context) {
     small_totals *totals = (small_totals *)context;
-    lido_pool_statistics statistics = lido__pool_stats_locked(pool);
+    lido_pool_statistics statistics = lido__pool_stats_locked(pool, false);
     totals->live_bytes += statistics.live * statistics.block_size;
     totals->held_bytes += statistics.held_bytes;
 }

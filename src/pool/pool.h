@@ -77,8 +77,9 @@ LIDO__HIDDEN void lido__pool_fini(lido_pool *pool);
 LIDO__HIDDEN lido_pool *lido__pool_structure_new(void);
 LIDO__HIDDEN void lido__pool_structure_free(lido_pool *pool);
 
-// Caller holds the registry's lock.
-LIDO__HIDDEN lido_pool_statistics lido__pool_stats_locked(lido_pool *pool);
+// Caller holds the registry's lock. own: the caller may touch what belongs to the pool's thread. Otherwise all blocks that a
+// LOCAL or CONFINED pool has taken count as alive: its own list is nobody else's to read.
+LIDO__HIDDEN lido_pool_statistics lido__pool_stats_locked(lido_pool *pool, bool own);
 
 // Way stock. The lock is taken only if threads share the pool.
 LIDO_INLINE void lido__stock_lock(lido_pool *pool) {

@@ -94,19 +94,20 @@ static size_t free_outside_of_slabs(lido_pool *pool) {
     return blocks + (size_t)(pool->fresh_end - pool->fresh_next) / pool->slabs.block_bytes;
 }
 
-lido_pool_statistics lido__pool_stats_locked(lido_pool *pool) {
+lido_pool_statistics lido__pool_stats_locked(lido_pool *pool, bool own) {
     lido__slab_set *slabs = &pool->slabs;
-    size_t outside = pool->way == LIDO__WAY_STOCK ? 0 : free_outside_of_slabs(pool);
+    bool visible = own || pool->threads == LIDO_SHARED, stock = visible && pool->way == LIDO__WAY_STOCK;
+    size_t outside = stock || !visible ? 0 : free_outside_of_slabs(pool);
     lido__lock_acquire(&pool->lock, LIDO__RANK_POOL);
-    size_t stock_live = pool->live;
+    size_t stock_live = stock ? pool->live : 0, high_water = visible ? pool->high_water : 0;
     lido__lock_acquire(&slabs->lock, LIDO__RANK_SLABS);
-    size_t live = pool->way == LIDO__WAY_STOCK ? stock_live : slabs->issued > outside ? slabs->issued - outside : 0;
+    size_t live = stock ? stock_live : slabs->issued > outside ? slabs->issued - outside : 0;
     lido_pool_statistics statistics = {
         .block_size = slabs->block_bytes,
         .alignment = pool->alignment,
         .capacity = pool->capacity,
         .live = live,
-        .high_water = pool->bin != 0 ? slabs->issued_most : pool->high_water,
+        .high_water = pool->bin != 0 || !visible ? slabs->issued_most : high_water,
         .held_bytes = slabs->slab_count * slabs->slab_slices * LIDO__SLICE_BYTES,
         .committed_bytes = slabs->fresh * slabs->block_bytes,
         .slab_count = slabs->slab_count,
@@ -118,7 +119,7 @@ lido_pool_statistics lido__pool_stats_locked(lido_pool *pool) {
 
 lido_pool_statistics lido_pool_stats(lido_pool *pool) {
     lido__lock_acquire(lido__registry_lock(), LIDO__RANK_REGISTRY);
-    lido_pool_statistics statistics = lido__pool_stats_locked(pool);
+    lido_pool_statistics statistics = lido__pool_stats_locked(pool, true);
     lido__lock_release(lido__registry_lock(), LIDO__RANK_REGISTRY);
     return statistics;
 }
