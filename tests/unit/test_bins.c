@@ -143,22 +143,37 @@ static void count_plus_room_is_batch(void **state) {
     }
 }
 
+// Until the calling thread's batches for the pool are as large as they get. All blocks are free again, and in the slabs.
+static void grow_batches(lido_pool *pool) {
+    enum { MOST = 300 };
+    void *blocks[MOST];
+    lido_pool_free(pool, lido_pool_alloc(pool));
+    const lido__bin_back *back = lido__bin_back_at(lido__self, pool->bin);
+    for (int round = 0; round < 1000 && back->batch < pool->batch_max; round++) {
+        for (size_t i = 0; i < MOST; i++) UNIT_CHECK((blocks[i] = lido_pool_alloc(pool)) != NULL);
+        for (size_t i = 0; i < MOST; i++) lido_pool_free(pool, blocks[i]);
+    }
+    UNIT_CHECK(back->batch == pool->batch_max);
+    lido_pool_trim(pool);
+    UNIT_CHECK(pool->slabs.issued == 0);
+}
+
 static void batches_grow_with_use(void **state) {
     (void)state;
-    void *blocks[1000];
+    static void *blocks[20000];
     lido_pool *pool = shared_pool(32);
     assert_int_equal(pool->batch_max, 128);
     const lido__bin_back *back = lido__bin_back_at(lido__self, pool->bin);
     blocks[0] = lido_pool_alloc(pool);
     assert_in_range(back->batch, 1, 16);    // a bin that is hardly used stays small
     uint32_t last = back->batch;
-    for (size_t i = 1; i < 1000; i++) {
+    for (size_t i = 1; i < COUNT_OF(blocks); i++) {
         blocks[i] = lido_pool_alloc(pool);
         assert_true(back->batch >= last && back->batch <= 2 * last);
         last = back->batch;
     }
     assert_int_equal(last, 128);
-    lido_pool_free_bulk(pool, blocks, 1000);
+    lido_pool_free_bulk(pool, blocks, COUNT_OF(blocks));
     check_sum(pool, 0);
     lido_pool_destroy(pool);
 }
@@ -169,6 +184,7 @@ static void a_full_depot_spills_to_the_slabs(void **state) {
     static void *blocks[4000];
     lido_pool *pool = shared_pool(64);
     assert_int_equal(pool->batch_max, 64);
+    grow_batches(pool);
     for (size_t i = 0; i < 4000; i++) blocks[i] = lido_pool_alloc(pool);
     for (size_t i = 0; i < 4000; i++) {
         lido_pool_free(pool, blocks[i]);
@@ -267,6 +283,7 @@ static void grow_and_spill(unsigned index, void *argument) {
     (void)index;
     lido_pool *pool = (lido_pool *)argument;
     static void *blocks[2000];
+    grow_batches(pool);
     for (size_t i = 0; i < 2000; i++) blocks[i] = lido_pool_alloc(pool);
     for (size_t i = 0; i < 2000; i++) lido_pool_free(pool, blocks[i]);
 }
