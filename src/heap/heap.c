@@ -189,9 +189,19 @@ static size_t usable(const void *p, unsigned entry) {
     return entry == LIDO__ENTRY_NONE ? lido__huge_usable(p) : 0;
 }
 
+// False, after a report in the name of `call`, if p lies inside a block.
+static bool starts_block(const char *call, const void *p, unsigned entry) {
+    if (entry == LIDO__ENTRY_LARGE) return lido__large_check_start(p, call);
+    if (!lido__entry_is_slab(entry)) return true;
+    const lido__slab_set *set = lido__slab_of(p)->set;
+    return set == NULL || lido__slabs_check_start(set, p, call);
+}
+
 size_t lido_usable_size(const void *p) {
     if (p == NULL) return 0;
-    size_t bytes = usable(p, lido__window_entry(p));
+    unsigned entry = lido__window_entry(p);
+    if (LIDO_UNLIKELY(!starts_block("malloc_usable_size", p, entry))) return 0;
+    size_t bytes = usable(p, entry);
     if (LIDO_LIKELY(bytes != 0)) return bytes;
     bool loader;
     if (!lido__foreign_block("malloc_usable_size", p, &loader) || loader) return 0;
@@ -228,6 +238,7 @@ void *lido_realloc(void *p, size_t size) {
     }
     if (LIDO_UNLIKELY(size > PTRDIFF_MAX)) return out_of_memory();
     unsigned entry = lido__window_entry(p);
+    if (LIDO_UNLIKELY(!starts_block("realloc", p, entry))) return NULL;
     size_t old_bytes = usable(p, entry);
     if (LIDO_UNLIKELY(old_bytes == 0)) return realloc_foreign(p, size);
     if (entry == LIDO__ENTRY_LARGE || entry == LIDO__ENTRY_NONE) {

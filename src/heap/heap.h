@@ -48,9 +48,10 @@ LIDO__HIDDEN bool lido__foreign_block(const char *call, const void *p, bool *loa
 // Large and huge objects (large.c). `heap` is NULL for the process's own.
 LIDO__HIDDEN void *lido__large_alloc(size_t size, size_t alignment, lido_heap *heap, bool *zero);
 LIDO__HIDDEN void lido__large_free(void *p);
-LIDO__HIDDEN size_t lido__large_usable(const void *p);    // 0: p is not the start of a large object
-LIDO__HIDDEN bool lido__huge_free(void *p);               // false: p is not the start of a huge object
-LIDO__HIDDEN size_t lido__huge_usable(const void *p);     // 0: likewise
+LIDO__HIDDEN bool lido__large_check_start(const void *p, const char *call);    // false, after a report, if it is not
+LIDO__HIDDEN size_t lido__large_usable(const void *p);                         // requires: the start of one
+LIDO__HIDDEN bool lido__huge_free(void *p);              // false: p is not the start of a huge object
+LIDO__HIDDEN size_t lido__huge_usable(const void *p);    // 0: likewise
 // In place, or by moving page tables; NULL: allocate, copy, free.
 LIDO__HIDDEN void *lido__large_resize(void *p, size_t size);
 LIDO__HIDDEN void *lido__huge_resize(void *p, size_t size);

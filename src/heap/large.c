@@ -44,26 +44,22 @@ void *lido__large_alloc(size_t size, size_t alignment, lido_heap *heap, bool *ze
     return p;
 }
 
-static lido__slab *run_at(const void *p, const char *call) {
-    lido__slab *run = lido__slab_of(p);
-    if (LIDO_LIKELY(lido__slab_memory(run) == p)) return run;
-    char *start = lido__slab_memory(run);
+bool lido__large_check_start(const void *p, const char *call) {
+    const char *start = lido__slab_memory(lido__slab_of(p));
+    if (LIDO_LIKELY(start == p)) return true;
     lido__misuse("%s(%p): inside a block, %z bytes after its start at %p", call, p, (size_t)((const char *)p - start),
-                 (void *)start);
-    return NULL;
+                 (const void *)start);
+    return false;
 }
 
 void lido__large_free(void *p) {
-    lido__slab *run = run_at(p, "free");
-    if (run == NULL) return;
+    if (!lido__large_check_start(p, "free")) return;
+    lido__slab *run = lido__slab_of(p);
     if (run->large_heap != NULL) lido__heap_unlist_large(run->large_heap, run);
     lido__run_free(run);
 }
 
-size_t lido__large_usable(const void *p) {
-    const lido__slab *run = run_at(p, "malloc_usable_size");
-    return run == NULL ? 0 : (size_t)run->slice_count << LIDO__SLICE_SHIFT;
-}
+size_t lido__large_usable(const void *p) { return (size_t)lido__slab_of(p)->slice_count << LIDO__SLICE_SHIFT; }
 
 void *lido__large_resize(void *p, size_t size) {
     lido__slab *run = lido__slab_of(p);

@@ -16,8 +16,10 @@
 #include <string.h>
 
 enum {
-    // A bin starts with 512 bytes, at most 8 blocks and at least one, and doubles with each refill or spill: most bins of
-    // most threads never see a second batch, and 200 idle threads with 40 sizes each must stay small.
+    // A bin starts with 512 bytes, at most 8 blocks and at least one, and doubles after 16 refills or spills: most bins of most
+    // threads never see so many, and a thread that did a little of everything (8 blocks of 27 sizes to 5 KB) and now idles
+    // holds 40 KB, where doubling each time left it with 200.
+    GROW_EVENTS = 16,
     BATCH_FIRST = 8,
     BATCH_FIRST_BYTES = 512,
     CACHED_STRUCTURES = 16,    // of ended threads, kept for the next ones: their pages are present and zero
@@ -42,20 +44,21 @@ static _Atomic uint32_t trim_epoch;    // relaxed: a wish
 
 static void bin_start(const lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
     size_t first = lido__min(lido__min(BATCH_FIRST, BATCH_FIRST_BYTES / pool->slabs.block_bytes), pool->batch_max);
-    back->batch = (uint32_t)lido__max(first, 1);
+    back->batch = (uint16_t)lido__max(first, 1);
     bin->room = back->batch;
     if (pool->way == LIDO__WAY_BINS) bin->check = pool->block_check;
 }
 
-// Requires: the bin's head is empty.
+// After some refills and spills the batch doubles. Requires: the bin's head is empty.
 static void bin_grow(const lido_pool *pool, lido__bin *bin, lido__bin_back *back) {
-    if (back->batch >= pool->batch_max) return;
-    back->batch = (uint32_t)lido__min(back->batch * 2, pool->batch_max);
+    if (back->batch >= pool->batch_max || ++back->events < GROW_EVENTS) return;
+    back->events = 0;
+    back->batch = (uint16_t)lido__min(back->batch * 2u, pool->batch_max);
     bin->room = back->batch;
 }
 
 static void set_head(lido__bin *bin, lido__bin_back *back, lido__link *first, uint32_t count) {
-    if (back->batch < count) back->batch = count;    // it came from a thread whose batches have grown further
+    if (back->batch < count) back->batch = (uint16_t)count;    // it came from a thread whose batches have grown further
     bin->head = first;
     bin->room = back->batch - count;
 }
@@ -144,24 +147,8 @@ void *lido__bin_alloc_slow(lido_pool *pool) {
     return batch;
 }
 
-// Reports p and returns false unless it is the start of a block. What costs a walk (is it free already?) is not asked.
-static bool is_block_start(lido_pool *pool, void *p) {
-    lido__slab *slab = lido__slab_of(p);
-    bool exact;
-    size_t index = lido__slab_index(&pool->slabs, slab, p, &exact);
-    char *start = lido__slab_memory(slab) + index * pool->slabs.block_bytes;
-    if (LIDO_LIKELY(exact && index < pool->slabs.blocks_per_slab)) return true;
-    if (index >= pool->slabs.blocks_per_slab) {
-        lido__misuse("free(%p): behind the last block of a slab; nothing was ever allocated there", p);
-    } else {
-        lido__misuse("free(%p): inside a block, %z bytes after its start at %p", p, (size_t)((char *)p - start),
-                     (void *)start);
-    }
-    return false;
-}
-
 void lido__bin_free_slow(lido_pool *pool, void *p) {
-    if (!is_block_start(pool, p)) return;
+    if (!lido__slabs_check_start(&pool->slabs, p, "free")) return;
     lido__thread *thread = lido__thread_self();
     if (LIDO_UNLIKELY(thread == &lido__thread_none)) {
         ((lido__link *)p)->next = NULL;
@@ -304,7 +291,7 @@ static void drain_one(lido__thread *thread, void *context) {
     if (back->batch == 0) return;
     lido__bin_empty(pool, bin, back);
     *bin = (lido__bin){NULL, 0, 0};
-    *back = (lido__bin_back){NULL, 0, 0};
+    *back = (lido__bin_back){NULL, 0, 0, 0};
 }
 
 void lido__threads_drain(lido_pool *pool) {

@@ -38,8 +38,9 @@ _Static_assert(sizeof(lido__bin) == LIDO__BIN_BYTES, "window entries are offsets
 
 typedef struct lido__bin_back {
     lido__link *spare;       // [owner]
-    uint32_t spare_count;    // [owner]
-    uint32_t batch;          // [owner] 0: this bin was never used by this thread
+    uint16_t spare_count;    // [owner]
+    uint16_t batch;          // [owner] 0: this bin was never used by this thread
+    uint32_t events;         // [owner] refills and spills since the batch last grew
 } lido__bin_back;
 
 typedef struct lido__thread {

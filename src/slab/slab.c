@@ -169,6 +169,21 @@ char *lido__slabs_take_fresh(lido__slab_set *set, size_t want, size_t *got) {
 
 // --- giving back ----------------------------------------------------------------------------------------------------
 
+bool lido__slabs_check_start(const lido__slab_set *set, const void *p, const char *call) {
+    const lido__slab *slab = lido__slab_of(p);
+    bool exact;
+    size_t index = lido__slab_index(set, slab, p, &exact);
+    const char *start = lido__slab_memory(slab) + index * set->block_bytes;
+    if (LIDO_LIKELY(exact && index < set->blocks_per_slab)) return true;
+    if (index >= set->blocks_per_slab) {
+        lido__misuse("%s(%p): behind the last block of a slab; nothing was ever allocated there", call, p);
+    } else {
+        lido__misuse("%s(%p): inside a block, %z bytes after its start at %p", call, p,
+                     (size_t)((const char *)p - start), (const void *)start);
+    }
+    return false;
+}
+
 // A slab all of whose blocks are back starts again; if there are others to take from, it is put on *doomed.
 static void settle_if_empty(lido__slab_set *set, lido__slab *slab, lido__slab **doomed) {
     if (slab->free_count != slab->fresh || set->visiting) return;

@@ -70,6 +70,9 @@ LIDO__HIDDEN lido__chain lido__slabs_take(lido__slab_set *set, uint32_t want);
 // Up to `want` blocks that lie side by side and were never handed out; NULL if no slab has any and none can be had
 // without giving up free blocks.
 LIDO__HIDDEN char *lido__slabs_take_fresh(lido__slab_set *set, size_t want, size_t *got);
+// True if p is the start of a block; otherwise reported in the name of `call`. Whether it is free already is not asked.
+// Requires: p lies in a slab of the set.
+LIDO__HIDDEN bool lido__slabs_check_start(const lido__slab_set *set, const void *p, const char *call);
 // Takes back a chain that ends with NULL. Misuse is reported block by block, and such blocks are left out; a block that is
 // free already ends the chain, which may be a ring. Returns how many blocks are issued now.
 LIDO__HIDDEN size_t lido__slabs_give(lido__slab_set *set, lido__link *first);
