@@ -5,7 +5,6 @@
 // zero, alignments good and bad, malloc_usable_size, errno.
 #include "case.h"
 
-#include <dlfcn.h>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -246,10 +245,11 @@ void case_errno_untouched(void) {
 }
 
 // free_sized and free_aligned_sized of C23: libc does not have them yet, lido must.
+extern void free_sized(void *, size_t) __attribute__((weak));
+extern void free_aligned_sized(void *, size_t, size_t) __attribute__((weak));
+
 void case_extended_frees(void) {
-    void (*sized)(void *, size_t), (*aligned)(void *, size_t, size_t);
-    *(void **)&sized = dlsym(RTLD_DEFAULT, "free_sized");
-    *(void **)&aligned = dlsym(RTLD_DEFAULT, "free_aligned_sized");
+    void (*sized)(void *, size_t) = free_sized, (*aligned)(void *, size_t, size_t) = free_aligned_sized;
     if (case_under_libc() && (sized == NULL || aligned == NULL)) case_skip("this libc has no free_sized");
     CHECK(sized != NULL && aligned != NULL, "free_sized or free_aligned_sized is not there");
     for (size_t size = 0; size < 1000000; size = size * 3 / 2 + 1) {

@@ -75,7 +75,7 @@ static void fork_once(int round) {
 void case_fork_while_allocating(void) {
     unsigned long threads[4];
     start_background(threads, 4);
-    for (int round = 0; round < 50; round++) fork_once(round);
+    for (int round = 0; round < 30; round++) fork_once(round);
     stop_background(threads, 4);
 }
 
