@@ -46,27 +46,27 @@ typedef struct lido_fixed {
     size_t block_size;         // [const] bytes, after rounding
 } lido_fixed;
 
-// What lido_fixed_init makes of a block size and an alignment, as constants for the compiler and the preprocessor's
-// callers. The natural alignment (alignment 0) is the largest power of two that divides the size, at least that of a
+// What lido_fixed_init makes of a block size and an alignment, as constant expressions (for constant arguments).
+// The natural alignment (alignment 0) is the largest power of two that divides the size, at least that of a
 // pointer and at most that of two.
 #define LIDO__FIXED_AT_LEAST(low, n) ((n) < (low) ? (low) : (n))
 #define LIDO__FIXED_AT_MOST(high, n) ((n) > (high) ? (high) : (n))
 #define LIDO__FIXED_LOWEST_BIT(n) ((size_t)(n) & (~(size_t)(n) + 1))
-#define LIDO_FIXED_ALIGNMENT(block_size, alignment)                                                             \
-    LIDO__FIXED_AT_LEAST(sizeof(void *),                                                                        \
-                         (alignment) != 0 ? (size_t)(alignment)                                                 \
-                                          : LIDO__FIXED_AT_MOST(2 * sizeof(void *), LIDO__FIXED_LOWEST_BIT(block_size)))
-#define LIDO_FIXED_BLOCK_BYTES(block_size, alignment)                                                           \
-    (((size_t)(block_size) + LIDO_FIXED_ALIGNMENT(block_size, alignment) - 1) &                                 \
+#define LIDO_FIXED_ALIGNMENT(block_size, alignment)                                                 \
+    LIDO__FIXED_AT_LEAST(sizeof(void *), (alignment) != 0 ? (size_t)(alignment)                     \
+                                                          : LIDO__FIXED_AT_MOST(2 * sizeof(void *), \
+                                                                                LIDO__FIXED_LOWEST_BIT(block_size)))
+#define LIDO_FIXED_BLOCK_BYTES(block_size, alignment)                           \
+    (((size_t)(block_size) + LIDO_FIXED_ALIGNMENT(block_size, alignment) - 1) & \
      ~(LIDO_FIXED_ALIGNMENT(block_size, alignment) - 1))
 
 // Bytes that `count` blocks take in a buffer that is aligned to LIDO_FIXED_ALIGNMENT(block_size, alignment): no overhead
 // at all. For a buffer that is aligned less, add that alignment minus one.
-#define LIDO_FIXED_BYTES(count, block_size, alignment) ((count) * LIDO_FIXED_BLOCK_BYTES(block_size, alignment))
+#define LIDO_FIXED_BYTES(count, block_size, alignment) ((count)*LIDO_FIXED_BLOCK_BYTES(block_size, alignment))
 
 // Defines `static unsigned char name[]` with the size and the alignment for `count` blocks.
-#define LIDO_FIXED_BUFFER(name, count, block_size, alignment)                                                   \
-    static unsigned char name[LIDO_FIXED_BYTES(count, block_size, alignment)]                                   \
+#define LIDO_FIXED_BUFFER(name, count, block_size, alignment)                 \
+    static unsigned char name[LIDO_FIXED_BYTES(count, block_size, alignment)] \
         __attribute__((aligned(LIDO_FIXED_ALIGNMENT(block_size, alignment))))
 
 // Makes a pool over [buffer, buffer + bytes). `alignment` is a power of two, or 0 for the natural one; blocks smaller

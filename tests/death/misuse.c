@@ -188,8 +188,8 @@ static void usable_size_stack_pointer(void) {
 
 #ifndef DEATH_STANDARD_NAMES
 static lido_pool *make(const char *name, lido_threads threads, lido_order order, size_t capacity) {
-    lido_pool *pool = lido_pool_new(&(lido_pool_options){.name = name, .block_size = 64, .threads = threads, .order = order,
-                                                         .capacity = capacity});
+    lido_pool *pool = lido_pool_new(
+        &(lido_pool_options){.name = name, .block_size = 64, .threads = threads, .order = order, .capacity = capacity});
     if (pool == NULL) exit(9);
     return pool;
 }
@@ -330,22 +330,54 @@ static void free_after_destroy(void) {
 
 // --- which ----------------------------------------------------------------------------------------------------------
 
-#define ENTRY(name) {#name, name}
+#define ENTRY(name) \
+    { #name, name }
 static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    ENTRY(double_free_now), ENTRY(double_free_later), ENTRY(double_free_at_thread_end), ENTRY(double_free_large),
-    ENTRY(double_free_huge), ENTRY(interior_small), ENTRY(interior_odd), ENTRY(interior_medium), ENTRY(interior_large),
-    ENTRY(interior_huge), ENTRY(never_given_out), ENTRY(stack_pointer), ENTRY(thread_stack_pointer), ENTRY(static_pointer),
-    ENTRY(static_zero_pointer), ENTRY(literal_pointer), ENTRY(code_pointer), ENTRY(unmapped_pointer), ENTRY(wild_pointer),
-    ENTRY(foreign_mapping), ENTRY(realloc_stack_pointer), ENTRY(realloc_interior), ENTRY(realloc_static_pointer),
+    ENTRY(double_free_now),
+    ENTRY(double_free_later),
+    ENTRY(double_free_at_thread_end),
+    ENTRY(double_free_large),
+    ENTRY(double_free_huge),
+    ENTRY(interior_small),
+    ENTRY(interior_odd),
+    ENTRY(interior_medium),
+    ENTRY(interior_large),
+    ENTRY(interior_huge),
+    ENTRY(never_given_out),
+    ENTRY(stack_pointer),
+    ENTRY(thread_stack_pointer),
+    ENTRY(static_pointer),
+    ENTRY(static_zero_pointer),
+    ENTRY(literal_pointer),
+    ENTRY(code_pointer),
+    ENTRY(unmapped_pointer),
+    ENTRY(wild_pointer),
+    ENTRY(foreign_mapping),
+    ENTRY(realloc_stack_pointer),
+    ENTRY(realloc_interior),
+    ENTRY(realloc_static_pointer),
     ENTRY(usable_size_stack_pointer),
 #ifndef DEATH_STANDARD_NAMES
-    ENTRY(wrong_pool_shared), ENTRY(wrong_pool_fifo), ENTRY(wrong_pool_bounded), ENTRY(wrong_pool_confined), ENTRY(wrong_pool_local),
-    ENTRY(pool_free_of_malloc), ENTRY(pool_free_interior), ENTRY(pool_free_stack), ENTRY(pool_double_free_fifo),
-    ENTRY(pool_double_free_local), ENTRY(pool_double_free_shared), ENTRY(confined_alloc), ENTRY(confined_free),
-    ENTRY(confined_lido_free), ENTRY(destroy_with_live), ENTRY(destroy_fifo_with_live), ENTRY(free_after_destroy),
+    ENTRY(wrong_pool_shared),
+    ENTRY(wrong_pool_fifo),
+    ENTRY(wrong_pool_bounded),
+    ENTRY(wrong_pool_confined),
+    ENTRY(wrong_pool_local),
+    ENTRY(pool_free_of_malloc),
+    ENTRY(pool_free_interior),
+    ENTRY(pool_free_stack),
+    ENTRY(pool_double_free_fifo),
+    ENTRY(pool_double_free_local),
+    ENTRY(pool_double_free_shared),
+    ENTRY(confined_alloc),
+    ENTRY(confined_free),
+    ENTRY(confined_lido_free),
+    ENTRY(destroy_with_live),
+    ENTRY(destroy_fifo_with_live),
+    ENTRY(free_after_destroy),
 #endif
 };
 

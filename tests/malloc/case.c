@@ -174,7 +174,8 @@ unsigned long case_thread_start(case_thread_function *function, void *argument, 
     pthread_t thread;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    if (stack_bytes != 0) CHECK(pthread_attr_setstacksize(&attributes, stack_bytes) == 0, "stack of %zu bytes", stack_bytes);
+    if (stack_bytes != 0)
+        CHECK(pthread_attr_setstacksize(&attributes, stack_bytes) == 0, "stack of %zu bytes", stack_bytes);
     int error = pthread_create(&thread, &attributes, function, argument);
     CHECK(error == 0, "pthread_create: error %d", error);
     pthread_attr_destroy(&attributes);

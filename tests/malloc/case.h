@@ -33,9 +33,9 @@ __attribute__((format(printf, 1, 2), noreturn)) void case_skip(const char *forma
 // A figure for the log.
 __attribute__((format(printf, 1, 2))) void case_note(const char *format, ...);
 
-#define CHECK(condition, ...)                                              \
-    do {                                                                   \
-        if (!(condition)) case_failed(__FILE__, __LINE__, __VA_ARGS__);    \
+#define CHECK(condition, ...)                                           \
+    do {                                                                \
+        if (!(condition)) case_failed(__FILE__, __LINE__, __VA_ARGS__); \
     } while (0)
 
 // True where the C library's own malloc is under test: it differs from lido in a few documented answers.

@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 
 // Around the places where an allocator changes its ways: pages, slices, thresholds of large and huge objects.
-static const size_t steps[] = {1,     7,     8,      9,      15,     16,      17,      31,      33,      64,      100,     128,
-                               129,   255,   257,    500,    1000,   1023,    1025,    2000,    4095,    4096,    4097,    8192,
-                               10000, 16384, 20000,  32767,  32769,  50000,   65535,   65536,   65537,   100000,  131072,  131073,
-                               200000, 262145, 400000, 524289, 800000, 1048576, 1048577, 2000000, 4194304, 4194305, 9000000, 33554432,
-                               33554433, 50000000};
+static const size_t steps[] = {
+    1,      7,      8,       9,       15,      16,      17,      31,      33,       64,       100,     128,    129,
+    255,    257,    500,     1000,    1023,    1025,    2000,    4095,    4096,     4097,     8192,    10000,  16384,
+    20000,  32767,  32769,   50000,   65535,   65536,   65537,   100000,  131072,   131073,   200000,  262145, 400000,
+    524289, 800000, 1048576, 1048577, 2000000, 4194304, 4194305, 9000000, 33554432, 33554433, 50000000};
 enum { STEP_COUNT = sizeof steps / sizeof steps[0] };
 
 static char *grow_or_shrink(char *p, size_t from, size_t to) {
@@ -67,7 +67,8 @@ void case_realloc_random(void) {
         size_t common = slots[i].size < size ? slots[i].size : size;
         char *p = realloc(slots[i].p, size);
         CHECK(p != NULL, "realloc to %zu", size);
-        CHECK(case_filled(p, common & ~(size_t)7, slots[i].tag), "content lost from %zu to %zu, round %d", slots[i].size, size, round);
+        CHECK(case_filled(p, common & ~(size_t)7, slots[i].tag), "content lost from %zu to %zu, round %d",
+              slots[i].size, size, round);
         slots[i].p = p;
         slots[i].size = size;
         slots[i].tag = r;
@@ -118,7 +119,8 @@ void case_calloc_after_dirt(void) {
 void case_calloc_all_sizes(void) {
     uint64_t seed = 7;
     for (int round = 0; round < 3; round++) {
-        for (size_t size = 1; size <= (2u << 20); size = size < 5000 ? size + 1 : size + 1 + case_random(&seed) % (size / 20)) {
+        for (size_t size = 1; size <= (2u << 20);
+             size = size < 5000 ? size + 1 : size + 1 + case_random(&seed) % (size / 20)) {
             char *dirty = malloc(size);
             CHECK(dirty != NULL, "no memory for %zu", size);
             memset(dirty, 0x5A, size);
@@ -155,7 +157,8 @@ void case_no_overlap(void) {
         uint64_t r = case_random(&seed);
         unsigned i = r % SLOTS;
         if (slots[i].p != NULL) {
-            CHECK(case_filled(slots[i].p, slots[i].size, slots[i].tag), "a block of %zu changed, round %d", slots[i].size, round);
+            CHECK(case_filled(slots[i].p, slots[i].size, slots[i].tag), "a block of %zu changed, round %d",
+                  slots[i].size, round);
             free(slots[i].p);
             slots[i].p = NULL;
             continue;

@@ -13,15 +13,15 @@ static size_t hide(size_t n) {
     return n;
 }
 
-#define CHECK_REFUSED(call)                                             \
-    do {                                                                \
-        errno = 0;                                                      \
-        CHECK((call) == NULL, "%s gave a block", #call);                \
-        CHECK(errno == ENOMEM, "%s: errno is not ENOMEM", #call);       \
+#define CHECK_REFUSED(call)                                       \
+    do {                                                          \
+        errno = 0;                                                \
+        CHECK((call) == NULL, "%s gave a block", #call);          \
+        CHECK(errno == ENOMEM, "%s: errno is not ENOMEM", #call); \
     } while (0)
 
 void case_too_large(void) {
-    const size_t sizes[] = {(size_t)PTRDIFF_MAX + 1, SIZE_MAX, SIZE_MAX - 1,       SIZE_MAX - 15,
+    const size_t sizes[] = {(size_t)PTRDIFF_MAX + 1, SIZE_MAX,         SIZE_MAX - 1,     SIZE_MAX - 15,
                             SIZE_MAX - 4095,         SIZE_MAX - 65536, SIZE_MAX / 2 + 1, SIZE_MAX / 4 * 3};
     char *kept = malloc(100);
     case_fill(kept, 100, 1);
@@ -82,12 +82,12 @@ void case_zero_sizes(void) {
     void *blocks[COUNT];
     for (int i = 0; i < COUNT; i++) {
         switch (i % 6) {
-        case 0: blocks[i] = malloc(hide(0)); break;
-        case 1: blocks[i] = calloc(hide(0), 100); break;
-        case 2: blocks[i] = calloc(100, hide(0)); break;
-        case 3: blocks[i] = realloc(NULL, hide(0)); break;
-        case 4: blocks[i] = aligned_alloc(64, hide(0)); break;
-        default: CHECK(posix_memalign(&blocks[i], 128, hide(0)) == 0, "posix_memalign of 0"); break;
+            case 0: blocks[i] = malloc(hide(0)); break;
+            case 1: blocks[i] = calloc(hide(0), 100); break;
+            case 2: blocks[i] = calloc(100, hide(0)); break;
+            case 3: blocks[i] = realloc(NULL, hide(0)); break;
+            case 4: blocks[i] = aligned_alloc(64, hide(0)); break;
+            default: CHECK(posix_memalign(&blocks[i], 128, hide(0)) == 0, "posix_memalign of 0"); break;
         }
         CHECK(blocks[i] != NULL, "form %d of an empty block gave NULL", i % 6);
         for (int k = 0; k < i; k++) CHECK(blocks[k] != blocks[i], "two empty blocks have one address");
@@ -102,11 +102,13 @@ void case_zero_sizes(void) {
 }
 
 void case_bad_alignments(void) {
-    const size_t posix_bad[] = {0, 1, 2, 4, 3, 7, 12, 24, 40, 48, 100, 4095, 4097, SIZE_MAX, SIZE_MAX - 7, (size_t)3 << 40};
+    const size_t posix_bad[] = {0,  1,  2,   4,    3,    7,        12,           24,
+                                40, 48, 100, 4095, 4097, SIZE_MAX, SIZE_MAX - 7, (size_t)3 << 40};
     for (size_t i = 0; i < sizeof posix_bad / sizeof posix_bad[0]; i++) {
         void *out = &out;
         errno = 99;
-        CHECK(posix_memalign(&out, hide(posix_bad[i]), 64) == EINVAL, "posix_memalign took the alignment %zu", posix_bad[i]);
+        CHECK(posix_memalign(&out, hide(posix_bad[i]), 64) == EINVAL, "posix_memalign took the alignment %zu",
+              posix_bad[i]);
         CHECK(out == &out && errno == 99, "posix_memalign failed and yet wrote its result or errno");
     }
     const size_t bad[] = {3, 6, 24, 100, 4095, ((size_t)1 << 20) + 1};
@@ -133,7 +135,8 @@ void case_alignment_of_sizes(void) {
         void *blocks[6] = {malloc(size), malloc(size), calloc(1, size), calloc(size, 1), realloc(NULL, size), NULL};
         blocks[5] = realloc(malloc(size / 2 + 1), size);
         for (int i = 0; i < 6; i++) {
-            CHECK(blocks[i] != NULL && (uintptr_t)blocks[i] % least == 0, "form %d of %zu bytes: %p", i, size, blocks[i]);
+            CHECK(blocks[i] != NULL && (uintptr_t)blocks[i] % least == 0, "form %d of %zu bytes: %p", i, size,
+                  blocks[i]);
         }
         for (int i = 0; i < 6; i++) free(blocks[i]);
     }
@@ -147,12 +150,12 @@ void case_alignment_of_sizes(void) {
 static void *aligned_by(int form, size_t alignment, size_t size) {
     void *out = NULL;
     switch (form) {
-    case 0: return aligned_alloc(alignment, size);
-    case 1: return memalign(alignment, size);
-    default:
-        CHECK(posix_memalign(&out, alignment < sizeof(void *) ? sizeof(void *) : alignment, size) == 0,
-              "posix_memalign(%zu, %zu)", alignment, size);
-        return out;
+        case 0: return aligned_alloc(alignment, size);
+        case 1: return memalign(alignment, size);
+        default:
+            CHECK(posix_memalign(&out, alignment < sizeof(void *) ? sizeof(void *) : alignment, size) == 0,
+                  "posix_memalign(%zu, %zu)", alignment, size);
+            return out;
     }
 }
 
@@ -169,7 +172,8 @@ void case_alignment_of_requests(void) {
                     free(live[turn]);
                 }
                 void *p = aligned_by(form, alignment, sizes[s]);
-                CHECK(p != NULL && (uintptr_t)p % alignment == 0, "form %d: %zu at %zu is %p", form, sizes[s], alignment, p);
+                CHECK(p != NULL && (uintptr_t)p % alignment == 0, "form %d: %zu at %zu is %p", form, sizes[s],
+                      alignment, p);
                 CHECK(malloc_usable_size(p) >= sizes[s], "usable size of %zu at %zu", sizes[s], alignment);
                 live[turn] = p;
                 live_size[turn] = sizes[s] < 5000 ? sizes[s] : 5000;    // the end is the next check's business
@@ -213,11 +217,11 @@ void case_usable_size(void) {
     }
 }
 
-#define CHECK_ERRNO(call)                                          \
-    do {                                                           \
-        errno = 12345;                                             \
-        call;                                                      \
-        CHECK(errno == 12345, "%s of %zu changed errno", #call, n);  \
+#define CHECK_ERRNO(call)                                           \
+    do {                                                            \
+        errno = 12345;                                              \
+        call;                                                       \
+        CHECK(errno == 12345, "%s of %zu changed errno", #call, n); \
     } while (0)
 
 void case_errno_untouched(void) {

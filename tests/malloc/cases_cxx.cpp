@@ -23,9 +23,20 @@ std::size_t hide(std::size_t n) {
     return n;
 }
 
-enum Form { plain, array, nothrow_plain, nothrow_array, aligned, aligned_array, nothrow_aligned, nothrow_aligned_array, form_count };
-const char *const form_names[form_count] = {"new",         "new[]",         "new nothrow",         "new[] nothrow",
-                                            "new aligned", "new[] aligned", "new nothrow aligned", "new[] nothrow aligned"};
+enum Form {
+    plain,
+    array,
+    nothrow_plain,
+    nothrow_array,
+    aligned,
+    aligned_array,
+    nothrow_aligned,
+    nothrow_aligned_array,
+    form_count
+};
+const char *const form_names[form_count] = {
+    "new",         "new[]",         "new nothrow",         "new[] nothrow",
+    "new aligned", "new[] aligned", "new nothrow aligned", "new[] nothrow aligned"};
 
 bool is_nothrow(int form) { return form == nothrow_plain || form == nothrow_array || form >= nothrow_aligned; }
 bool is_aligned(int form) { return form >= aligned; }
@@ -33,27 +44,34 @@ bool is_aligned(int form) { return form >= aligned; }
 void *make(int form, std::size_t size, std::size_t alignment) {
     const std::align_val_t a{alignment};
     switch (form) {
-    case plain: return ::operator new(size);
-    case array: return ::operator new[](size);
-    case nothrow_plain: return ::operator new(size, std::nothrow);
-    case nothrow_array: return ::operator new[](size, std::nothrow);
-    case aligned: return ::operator new(size, a);
-    case aligned_array: return ::operator new[](size, a);
-    case nothrow_aligned: return ::operator new(size, a, std::nothrow);
-    default: return ::operator new[](size, a, std::nothrow);
+        case plain: return ::operator new(size);
+        case array: return ::operator new[](size);
+        case nothrow_plain: return ::operator new(size, std::nothrow);
+        case nothrow_array: return ::operator new[](size, std::nothrow);
+        case aligned: return ::operator new(size, a);
+        case aligned_array: return ::operator new[](size, a);
+        case nothrow_aligned: return ::operator new(size, a, std::nothrow);
+        default: return ::operator new[](size, a, std::nothrow);
     }
 }
 
 // Each form of new has three forms of delete: plain, sized, nothrow.
 void drop(int form, void *p, std::size_t size, std::size_t alignment, unsigned which) {
     const std::align_val_t a{alignment};
-    const bool of_array = form == array || form == nothrow_array || form == aligned_array || form == nothrow_aligned_array;
+    const bool of_array =
+        form == array || form == nothrow_array || form == aligned_array || form == nothrow_aligned_array;
     if (!of_array && !is_aligned(form)) {
-        which == 0 ? ::operator delete(p) : which == 1 ? ::operator delete(p, size) : ::operator delete(p, std::nothrow);
+        which == 0   ? ::operator delete(p)
+        : which == 1 ? ::operator delete(p, size)
+                     : ::operator delete(p, std::nothrow);
     } else if (of_array && !is_aligned(form)) {
-        which == 0 ? ::operator delete[](p) : which == 1 ? ::operator delete[](p, size) : ::operator delete[](p, std::nothrow);
+        which == 0   ? ::operator delete[](p)
+        : which == 1 ? ::operator delete[](p, size)
+                     : ::operator delete[](p, std::nothrow);
     } else if (!of_array) {
-        which == 0 ? ::operator delete(p, a) : which == 1 ? ::operator delete(p, size, a) : ::operator delete(p, a, std::nothrow);
+        which == 0   ? ::operator delete(p, a)
+        : which == 1 ? ::operator delete(p, size, a)
+                     : ::operator delete(p, a, std::nothrow);
     } else {
         which == 0   ? ::operator delete[](p, a)
         : which == 1 ? ::operator delete[](p, size, a)
@@ -73,8 +91,8 @@ void case_new_every_form(void) {
                 for (unsigned which = 0; which < 3; which++) {
                     void *p = make(form, hide(size), alignment), *q = make(form, hide(size), alignment);
                     CHECK(p != nullptr && q != nullptr && p != q, "%s of %zu", form_names[form], size);
-                    CHECK(reinterpret_cast<std::uintptr_t>(p) % alignment == 0, "%s of %zu at %zu: %p", form_names[form], size,
-                          alignment, p);
+                    CHECK(reinterpret_cast<std::uintptr_t>(p) % alignment == 0, "%s of %zu at %zu: %p",
+                          form_names[form], size, alignment, p);
                     case_fill(p, size, 1);
                     case_fill(q, size, 2);
                     CHECK(case_filled(p, size, 1), "%s: blocks overlap", form_names[form]);
@@ -99,7 +117,8 @@ void case_new_replaces_all(void) {
     for (int form = 0; form < form_count; form++) {
         for (std::size_t size = 1; size < 100000; size = size * 2 + 1) {
             void *p = make(form, size, 64);
-            CHECK(malloc_usable_size(p) >= size, "%s of %zu: the C family does not know its blocks", form_names[form], size);
+            CHECK(malloc_usable_size(p) >= size, "%s of %zu: the C family does not know its blocks", form_names[form],
+                  size);
             free(p);    // one heap behind both: not portable, and yet what programs with C libraries end up doing
             p = malloc(size);
             ::operator delete(p);
@@ -118,15 +137,20 @@ void case_new_handler_called(void) {
         void *p = nullptr;
         try {
             p = make(form, hide(static_cast<std::size_t>(PTRDIFF_MAX) - 100000), 64);
-        } catch (const std::bad_alloc &) { thrown = true; }
-        CHECK(p == nullptr && handler_calls == 3, "%s: the handler was called %d times", form_names[form], handler_calls);
+        } catch (const std::bad_alloc &) {
+            thrown = true;
+        }
+        CHECK(p == nullptr && handler_calls == 3, "%s: the handler was called %d times", form_names[form],
+              handler_calls);
         CHECK(thrown != is_nothrow(form), "%s: bad_alloc %s", form_names[form], thrown ? "thrown" : "not thrown");
         // A handler that throws: out of the plain forms, NULL out of the others.
         std::set_new_handler([] { throw std::bad_alloc(); });
         thrown = false;
         try {
             p = make(form, hide(static_cast<std::size_t>(PTRDIFF_MAX) - 5), 64);
-        } catch (const std::bad_alloc &) { thrown = true; }
+        } catch (const std::bad_alloc &) {
+            thrown = true;
+        }
         CHECK(p == nullptr && thrown != is_nothrow(form), "%s: a handler that throws", form_names[form]);
         std::set_new_handler(nullptr);
     }
@@ -178,7 +202,9 @@ void case_new_throws(void) {
     bool thrown = false;
     try {
         std::vector<char> too_long(hide(std::size_t{1} << 60));
-    } catch (const std::bad_alloc &) { thrown = true; }
+    } catch (const std::bad_alloc &) {
+        thrown = true;
+    }
     CHECK(thrown, "a vector of 2^60 bytes");
 }
 
@@ -234,7 +260,8 @@ void case_cxx_containers(void) {
             if (i % 7 == 0) table.erase("key " + std::to_string(case_random(&seed) % 5000));
         }
         for (const auto &[key, numbers] : table) {
-            for (std::size_t i = 1; i < numbers.size(); i++) CHECK(numbers[i - 1] < numbers[i], "the order of %s", key.c_str());
+            for (std::size_t i = 1; i < numbers.size(); i++)
+                CHECK(numbers[i - 1] < numbers[i], "the order of %s", key.c_str());
         }
         std::vector<std::shared_ptr<std::string>> shared;
         for (int i = 0; i < 20000; i++) shared.push_back(std::make_shared<std::string>(std::to_string(i)));

@@ -14,9 +14,10 @@ void case_mallinfo_follows(void) {
     struct mallinfo2 before = mallinfo2();
     for (int i = 0; i < BLOCKS; i++) blocks[i] = memset(malloc(SIZE), 1, SIZE);
     struct mallinfo2 full = mallinfo2();
-    CHECK(full.uordblks >= before.uordblks + (size_t)BLOCKS * SIZE, "uordblks went from %zu to %zu with 20 MB more alive",
-          before.uordblks, full.uordblks);
-    CHECK(full.uordblks <= before.uordblks + (size_t)BLOCKS * SIZE * 3 / 2, "uordblks %zu is far too much", full.uordblks);
+    CHECK(full.uordblks >= before.uordblks + (size_t)BLOCKS * SIZE,
+          "uordblks went from %zu to %zu with 20 MB more alive", before.uordblks, full.uordblks);
+    CHECK(full.uordblks <= before.uordblks + (size_t)BLOCKS * SIZE * 3 / 2, "uordblks %zu is far too much",
+          full.uordblks);
     CHECK(full.arena + full.hblkhd >= full.uordblks, "arena %zu + hblkhd %zu is less than uordblks %zu", full.arena,
           full.hblkhd, full.uordblks);
 #pragma GCC diagnostic push
@@ -27,8 +28,8 @@ void case_mallinfo_follows(void) {
           "mallinfo says %d, mallinfo2 %zu", old.uordblks, full.uordblks);
     for (int i = 0; i < BLOCKS; i++) free(blocks[i]);
     struct mallinfo2 after = mallinfo2();
-    CHECK(after.uordblks <= before.uordblks + (1 << 20), "uordblks is %zu after all was freed, %zu before", after.uordblks,
-          before.uordblks);
+    CHECK(after.uordblks <= before.uordblks + (1 << 20), "uordblks is %zu after all was freed, %zu before",
+          after.uordblks, before.uordblks);
     char *huge = memset(malloc(100 << 20), 1, 100 << 20);
     struct mallinfo2 with_huge = mallinfo2();
     CHECK(with_huge.uordblks + with_huge.hblkhd >= after.uordblks + (100 << 20), "100 MiB are nowhere to be seen");
@@ -68,7 +69,8 @@ void case_malloc_info_prints(void) {
 }
 
 void case_mallopt_answers(void) {
-    const int parameters[] = {M_MXFAST, M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_MMAP_MAX, M_PERTURB, M_ARENA_MAX};
+    const int parameters[] = {M_MXFAST,   M_TRIM_THRESHOLD, M_TOP_PAD,  M_MMAP_THRESHOLD,
+                              M_MMAP_MAX, M_PERTURB,        M_ARENA_MAX};
     for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
         int answer = mallopt(parameters[i], parameters[i] == M_PERTURB ? 0 : 64);
         CHECK(answer == 0 || answer == 1, "mallopt(%d) answers %d", parameters[i], answer);

@@ -201,7 +201,8 @@ void case_producer_consumer(void) {
     }
     case_thread_join(thread);
     long live = (long)(live_estimate / 1024);
-    case_note("producer and consumer: at most %ld KiB alive, %ld KiB resident (%.2f)", live, peak, (double)peak / (double)live);
+    case_note("producer and consumer: at most %ld KiB alive, %ld KiB resident (%.2f)", live, peak,
+              (double)peak / (double)live);
     CHECK(peak * 2 <= live * 3, "resident memory is %.2f times the live size", (double)peak / (double)live);
 }
 

@@ -32,7 +32,8 @@ static void *allocate_in_background(void *argument) {
 }
 
 static void start_background(unsigned long *threads, int count) {
-    for (int i = 0; i < count; i++) threads[i] = case_thread_start(allocate_in_background, (void *)(uintptr_t)(i + 1), 0);
+    for (int i = 0; i < count; i++)
+        threads[i] = case_thread_start(allocate_in_background, (void *)(uintptr_t)(i + 1), 0);
 }
 
 static void stop_background(unsigned long *threads, int count) {
@@ -134,7 +135,8 @@ void case_spawn_while_allocating(void) {
         CHECK(system("exit 7") >> 8 == 7, "system");
         char line[100];
         FILE *pipe_end = popen("echo through a pipe", "r");
-        CHECK(pipe_end != NULL && fgets(line, sizeof line, pipe_end) != NULL && strcmp(line, "through a pipe\n") == 0, "popen");
+        CHECK(pipe_end != NULL && fgets(line, sizeof line, pipe_end) != NULL && strcmp(line, "through a pipe\n") == 0,
+              "popen");
         pclose(pipe_end);
     }
     stop_background(threads, 3);
@@ -219,7 +221,8 @@ void case_early_library(void) {
         int status = case_run_child(hello, list, output, sizeof output);
         CHECK(status == 0, "malloc_hello under LD_PRELOAD=%s ended with %d", list, status);
         status = case_run_child(shell, list, output, sizeof output);
-        CHECK(status == 5 && strcmp(output, "42\n") == 0, "sh under LD_PRELOAD=%s ended with %d: %s", list, status, output);
+        CHECK(status == 5 && strcmp(output, "42\n") == 0, "sh under LD_PRELOAD=%s ended with %d: %s", list, status,
+              output);
     }
 }
 
@@ -240,7 +243,8 @@ static void before_constructors(int argc, char **argv, char **env) {
     }
     early_ran = true;
 }
-__attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **, char **) = before_constructors;
+__attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,
+                                                                              char **) = before_constructors;
 
 void case_preinit(void) {
     CHECK(early_ran, ".preinit_array did not run");

@@ -102,7 +102,9 @@ static void *live_with_keys(void *block) {
 }
 
 // Before main: this key comes before any that a malloc makes later, and its destructor runs before theirs.
-__attribute__((constructor)) static void make_early_key(void) { early_key_made = pthread_key_create(&early_key, free) == 0; }
+__attribute__((constructor)) static void make_early_key(void) {
+    early_key_made = pthread_key_create(&early_key, free) == 0;
+}
 
 static void make_keys(void) {
     for (int i = 0; i < KEYS; i++) CHECK(pthread_key_create(&keys[i], destroy_value) == 0, "pthread_key_create");
@@ -128,8 +130,10 @@ void case_key_destructors_leave_nothing(void) {
     long before = case_rss_kb(), mappings = case_mappings();
     for (int i = 0; i < 2000; i++) free(case_thread_join(case_thread_start(live_with_keys, malloc(50), 0)));
     long after = case_rss_kb();
-    case_note("2,000 threads: %ld KiB before, %ld KiB after; mappings %ld, %ld", before, after, mappings, case_mappings());
-    CHECK(after - before <= 2000L * (LOST_KB + 1), "%.1f KiB stay for each ended thread", (double)(after - before) / 2000);
+    case_note("2,000 threads: %ld KiB before, %ld KiB after; mappings %ld, %ld", before, after, mappings,
+              case_mappings());
+    CHECK(after - before <= 2000L * (LOST_KB + 1), "%.1f KiB stay for each ended thread",
+          (double)(after - before) / 2000);
     CHECK(case_mappings() - mappings < 100, "mappings grew from %ld to %ld", mappings, case_mappings());
 }
 
@@ -206,7 +210,8 @@ void case_cancelled_threads(void) {
         for (int i = 0; i < 4; i++) threads[i] = case_thread_start(allocate_until_cancelled, &seeds[i], 0);
         if (round % 2 == 0) usleep(500);
         for (int i = 0; i < 4; i++) CHECK(pthread_cancel(threads[i]) == 0, "pthread_cancel");
-        for (int i = 0; i < 4; i++) CHECK(case_thread_join(threads[i]) == PTHREAD_CANCELED, "a thread was not cancelled");
+        for (int i = 0; i < 4; i++)
+            CHECK(case_thread_join(threads[i]) == PTHREAD_CANCELED, "a thread was not cancelled");
         free(malloc(100));
     }
 }
@@ -227,6 +232,7 @@ void case_exit_while_threads_run(void) {
         }
         int status;
         CHECK(waitpid(child, &status, 0) == child, "waitpid");
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 23, "round %d: the child ended with status %#x", round, status);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 23, "round %d: the child ended with status %#x", round,
+              status);
     }
 }

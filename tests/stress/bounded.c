@@ -23,9 +23,9 @@ enum { THREADS = 16, HELD_MAX = 400, TURNS = 20000, RING = 64 };
 
 static lido_pool *pool;
 static size_t capacity;
-static size_t places, alive;         // [atomic]
-static void *ring[RING];             // [atomic] blocks for another thread to free; their places go with them
-static size_t waits;                 // [atomic] how often all places were taken: the capacity was reached
+static size_t places, alive;    // [atomic]
+static void *ring[RING];        // [atomic] blocks for another thread to free; their places go with them
+static size_t waits;            // [atomic] how often all places were taken: the capacity was reached
 
 static uint64_t next_random(uint64_t *state) {
     uint64_t x = *state += UINT64_C(0x9E3779B97F4A7C15);
@@ -42,7 +42,8 @@ static _Noreturn void violation(const char *what) {
 static bool reserve_place(void) {
     size_t taken = __atomic_load_n(&places, __ATOMIC_RELAXED);
     while (taken < capacity) {
-        if (__atomic_compare_exchange_n(&places, &taken, taken + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return true;
+        if (__atomic_compare_exchange_n(&places, &taken, taken + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return true;
     }
     __atomic_add_fetch(&waits, 1, __ATOMIC_RELAXED);
     return false;
@@ -51,8 +52,10 @@ static bool reserve_place(void) {
 static void free_block(uint64_t *block, uint64_t r) {
     if (block[0] != (uint64_t)(uintptr_t)block) violation("a block changed while it was alive");
     __atomic_sub_fetch(&alive, 1, __ATOMIC_ACQ_REL);
-    if (r % 2 == 0) lido_free(block);
-    else lido_pool_free(pool, block);
+    if (r % 2 == 0)
+        lido_free(block);
+    else
+        lido_pool_free(pool, block);
     __atomic_sub_fetch(&places, 1, __ATOMIC_ACQ_REL);
 }
 
@@ -83,7 +86,8 @@ static void run(size_t blocks, uint64_t seed) {
     pthread_t threads[THREADS];
     uint64_t seeds[THREADS];
     capacity = blocks;
-    pool = lido_pool_new(&(lido_pool_options){.name = "bounded", .block_size = 40, .threads = LIDO_SHARED, .capacity = blocks});
+    pool = lido_pool_new(
+        &(lido_pool_options){.name = "bounded", .block_size = 40, .threads = LIDO_SHARED, .capacity = blocks});
     if (pool == NULL) violation("no pool");
     for (int i = 0; i < THREADS; i++) {
         seeds[i] = seed * 100 + (uint64_t)i;

@@ -92,12 +92,13 @@ static int run_random(const settings *s) {
 // --- the system refuses ---------------------------------------------------------------------------------------------
 
 typedef struct fault_counts {
-    uint32_t calls;     // OS calls that the program made
-    size_t refused;     // allocations that were NULL
+    uint32_t calls;    // OS calls that the program made
+    size_t refused;    // allocations that were NULL
 } fault_counts;
 
 // Each run is a process of its own: only a fresh allocator asks the system for much.
-static void run_with_fault(const settings *s, const uint8_t *program, uint32_t first, uint32_t count, fault_counts *counts) {
+static void run_with_fault(const settings *s, const uint8_t *program, uint32_t first, uint32_t count,
+                           fault_counts *counts) {
     pid_t child = fork();
     if (child < 0) abort();
     if (child == 0) {
@@ -113,7 +114,8 @@ static void run_with_fault(const settings *s, const uint8_t *program, uint32_t f
     }
     int status;
     if (waitpid(child, &status, 0) != child || status != 0) {
-        fprintf(stderr, "OS calls %u to %u refused: the run ended with status %#x\n", first, first + count - 1, (unsigned)status);
+        fprintf(stderr, "OS calls %u to %u refused: the run ended with status %#x\n", first, first + count - 1,
+                (unsigned)status);
         exit(1);
     }
 }
@@ -173,7 +175,8 @@ static int run_threads(const settings *s) {
         // Twice, so that threads that come later find what ended ones have left.
         for (int round = 0; round < 2; round++) {
             for (unsigned i = 0; i < s->threads; i++) {
-                workers[i] = (worker){.shared = &shared, .seed = present_seed * 1000 + i * 2 + (unsigned)round, .bytes = s->bytes};
+                workers[i] = (worker){
+                    .shared = &shared, .seed = present_seed * 1000 + i * 2 + (unsigned)round, .bytes = s->bytes};
                 if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) abort();
             }
             for (unsigned i = 0; i < s->threads; i++) {
@@ -211,7 +214,8 @@ static int replay(int count, char **names) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: stress_ops random|threads|faults [--seed N] [--runs N] [--bytes N] [--threads N] [--trace 1], or stress_ops replay "
+    fprintf(stderr, "usage: stress_ops random|threads|faults [--seed N] [--runs N] [--bytes N] [--threads N] [--trace "
+                    "1], or stress_ops replay "
                     "FILE...\n");
     return 2;
 }
@@ -227,12 +231,18 @@ int main(int argc, char **argv) {
         if (i + 1 == argc) return usage();
         uint64_t value = strtoull(argv[i + 1], &end, 10);
         if (*end != '\0') return usage();
-        if (strcmp(argv[i], "--seed") == 0) s.seed = value;
-        else if (strcmp(argv[i], "--runs") == 0) s.runs = (unsigned)value;
-        else if (strcmp(argv[i], "--bytes") == 0) s.bytes = value;
-        else if (strcmp(argv[i], "--threads") == 0 && value >= 1 && value <= THREADS_MAX) s.threads = (unsigned)value;
-        else if (strcmp(argv[i], "--trace") == 0) trace = value != 0;
-        else return usage();
+        if (strcmp(argv[i], "--seed") == 0)
+            s.seed = value;
+        else if (strcmp(argv[i], "--runs") == 0)
+            s.runs = (unsigned)value;
+        else if (strcmp(argv[i], "--bytes") == 0)
+            s.bytes = value;
+        else if (strcmp(argv[i], "--threads") == 0 && value >= 1 && value <= THREADS_MAX)
+            s.threads = (unsigned)value;
+        else if (strcmp(argv[i], "--trace") == 0)
+            trace = value != 0;
+        else
+            return usage();
     }
     printf("%s: seed %" PRIu64 "\n", argv[1], s.seed);
     fflush(stdout);

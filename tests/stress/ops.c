@@ -53,8 +53,10 @@ static bool walk(const ops_block *block, size_t bytes, bool write) {
     for (size_t i = 0; i < bytes;) {
         uint64_t word = pattern(block, i);
         size_t n = bytes - i < sizeof word ? bytes - i : sizeof word;
-        if (write) memcpy(block->p + i, &word, n);
-        else if (memcmp(block->p + i, &word, n) != 0) return false;
+        if (write)
+            memcpy(block->p + i, &word, n);
+        else if (memcmp(block->p + i, &word, n) != 0)
+            return false;
         bool dense = block->size <= FULL_FILL || i < EDGE || i + EDGE + STRETCH >= block->size;
         i += dense ? sizeof word : STRETCH;
     }
@@ -80,7 +82,8 @@ ops_block *ops_choose(ops_machine *m, ops_owner owner, int index) {
 
 ops_block *ops_note(ops_machine *m, void *p, size_t size, size_t alignment, ops_owner owner, unsigned index) {
     if (p == NULL) {
-        OPS_CHECK(m, m->may_fail, "no memory for %zu bytes at alignment %zu with %zu bytes alive", size, alignment, m->live_bytes);
+        OPS_CHECK(m, m->may_fail, "no memory for %zu bytes at alignment %zu with %zu bytes alive", size, alignment,
+                  m->live_bytes);
         OPS_CHECK(m, errno == ENOMEM, "failed with errno %d, not ENOMEM", errno);
         errno = 0;
         m->failures++;
@@ -113,16 +116,18 @@ void ops_forget(ops_machine *m, ops_block *block) {
 void ops_free_any(ops_machine *m, ops_block *block) {
     ops_block copy = *block;
     switch (copy.owner) {
-    case OPS_POOL: ops_pool_free(m, block, (copy.tag >> 20 & 1) == 0); return;
-    case OPS_SHARED_POOL:
-        ops_forget(m, block);
-        if (copy.tag >> 20 & 1) lido_free(copy.p);
-        else lido_pool_free(m->shared->pools[copy.index], copy.p);
-        return;
-    default:
-        ops_forget(m, block);
-        lido_free(copy.p);
-        return;
+        case OPS_POOL: ops_pool_free(m, block, (copy.tag >> 20 & 1) == 0); return;
+        case OPS_SHARED_POOL:
+            ops_forget(m, block);
+            if (copy.tag >> 20 & 1)
+                lido_free(copy.p);
+            else
+                lido_pool_free(m->shared->pools[copy.index], copy.p);
+            return;
+        default:
+            ops_forget(m, block);
+            lido_free(copy.p);
+            return;
     }
 }
 

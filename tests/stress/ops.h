@@ -25,18 +25,18 @@ enum {
     OPS_HEAPS = 3,
     OPS_SHARED_POOLS = 4,
     OPS_RING = 256,
-    OPS_FREED_MAX = 1024,           // of a FIFO pool whose order is followed
-    OPS_LIVE_BYTES = 96 << 20,      // a machine does not hold more than this at once, unless told otherwise
+    OPS_FREED_MAX = 1024,         // of a FIFO pool whose order is followed
+    OPS_LIVE_BYTES = 96 << 20,    // a machine does not hold more than this at once, unless told otherwise
 };
 
 typedef enum ops_owner { OPS_NOBODY, OPS_MALLOC, OPS_POOL, OPS_SHARED_POOL, OPS_HEAP } ops_owner;
 
 typedef struct ops_block {
     unsigned char *p;
-    size_t size;          // bytes that are ours to write
-    uint64_t tag;         // of the pattern
-    ops_owner owner;      // OPS_NOBODY: the slot is free
-    unsigned index;       // of the pool or heap
+    size_t size;        // bytes that are ours to write
+    uint64_t tag;       // of the pattern
+    ops_owner owner;    // OPS_NOBODY: the slot is free
+    unsigned index;     // of the pool or heap
 } ops_block;
 
 // A pool as the model sees it.
@@ -68,10 +68,10 @@ typedef struct ops_machine {
     const char *name;           // of the present operation, for reports
     uint64_t serial;
     size_t live_bytes, live_bytes_most;
-    bool trace;                 // print each operation
-    bool may_fail;              // the system is made to refuse: NULL is no violation
-    size_t failures;            // how often it was NULL
-    ops_shared *shared;         // NULL: alone
+    bool trace;            // print each operation
+    bool may_fail;         // the system is made to refuse: NULL is no violation
+    size_t failures;       // how often it was NULL
+    ops_shared *shared;    // NULL: alone
     spans live;
     ops_block blocks[OPS_SLOTS];
     int free_slots[OPS_SLOTS];
@@ -92,9 +92,9 @@ void ops_shared_finish(ops_shared *shared);
 // --- for the operations (ops_malloc.c, ops_pool.c, ops_heap.c, ops_threads.c) ---------------------------------------
 
 __attribute__((format(printf, 2, 3), noreturn)) void ops_violation(const ops_machine *m, const char *format, ...);
-#define OPS_CHECK(m, condition, ...)                          \
-    do {                                                      \
-        if (!(condition)) ops_violation((m), __VA_ARGS__);    \
+#define OPS_CHECK(m, condition, ...)                       \
+    do {                                                   \
+        if (!(condition)) ops_violation((m), __VA_ARGS__); \
     } while (0)
 
 // The next bytes of the program; zeroes when it is at its end.

@@ -43,7 +43,8 @@ static void op_alloc(ops_machine *m) {
     int heap = choose_heap(m);
     size_t size = ops_size(m, SIZE_TOP);
     if (heap < 0) return;
-    for (unsigned count = 1 + (ops_byte(m) > 200 ? ops_byte(m) % 100 : 0); count > 0 && ops_has_room(m, size); count--) {
+    for (unsigned count = 1 + (ops_byte(m) > 200 ? ops_byte(m) % 100 : 0); count > 0 && ops_has_room(m, size);
+         count--) {
         note_block(m, heap, lido_heap_alloc(m->heaps[heap], size), size, 16);
     }
 }
@@ -53,7 +54,8 @@ static void op_alloc_aligned(ops_machine *m) {
     size_t alignment = ops_alignment(m, 21), size = ops_size(m, 18);
     if (heap < 0 || !ops_has_room(m, size)) return;
     note_block(m, heap, lido_heap_alloc_aligned(m->heaps[heap], alignment, size), size, alignment);
-    OPS_CHECK(m, lido_heap_alloc_aligned(m->heaps[heap], 48, size) == NULL && errno == EINVAL, "alignment 48: errno %d", errno);
+    OPS_CHECK(m, lido_heap_alloc_aligned(m->heaps[heap], 48, size) == NULL && errno == EINVAL, "alignment 48: errno %d",
+              errno);
     errno = 0;
 }
 
@@ -72,7 +74,8 @@ static void op_realloc(ops_machine *m) {
         return;
     }
     ops_block moved = {.p = q, .size = old.size, .tag = old.tag ^ (uintptr_t)old.p ^ (uintptr_t)q};
-    OPS_CHECK(m, ops_intact(&moved, (old.size < size ? old.size : size) & ~(size_t)7), "from %zu to %zu lost contents", old.size, size);
+    OPS_CHECK(m, ops_intact(&moved, (old.size < size ? old.size : size) & ~(size_t)7), "from %zu to %zu lost contents",
+              old.size, size);
     block->size = 0;
     m->live_bytes -= old.size;
     ops_forget(m, block);
@@ -86,8 +89,10 @@ static void op_free(ops_machine *m) {
     if (block == NULL) return;
     void *p = block->p;
     ops_forget(m, block);
-    if (mode % 3 == 0) lido_free(p);
-    else lido_heap_free(m->heaps[heap], p);
+    if (mode % 3 == 0)
+        lido_free(p);
+    else
+        lido_heap_free(m->heaps[heap], p);
     lido_heap_free(m->heaps[heap], NULL);
 }
 
@@ -112,7 +117,11 @@ void ops_heaps_finish(ops_machine *m) {
 }
 
 const ops_entry ops_heap_table[] = {
-    {"heap new", op_new, 16},          {"heap alloc", op_alloc, 100},    {"heap alloc aligned", op_alloc_aligned, 20},
-    {"heap realloc", op_realloc, 30},  {"heap free", op_free, 80},       {"heap destroy", op_destroy, 10},
+    {"heap new", op_new, 16},
+    {"heap alloc", op_alloc, 100},
+    {"heap alloc aligned", op_alloc_aligned, 20},
+    {"heap realloc", op_realloc, 30},
+    {"heap free", op_free, 80},
+    {"heap destroy", op_destroy, 10},
     {NULL, NULL, 0},
 };

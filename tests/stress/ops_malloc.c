@@ -62,8 +62,10 @@ static void op_free(ops_machine *m) {
     void *p = block->p;
     size_t size = block->size;
     ops_forget(m, block);
-    if (size % 3 == 0) lido_free_sized(p, size);
-    else lido_free(p);
+    if (size % 3 == 0)
+        lido_free_sized(p, size);
+    else
+        lido_free(p);
 }
 
 static void op_free_burst(ops_machine *m) {
@@ -91,7 +93,8 @@ static void op_realloc(ops_machine *m) {
         return;
     }
     if (q == NULL) {
-        OPS_CHECK(m, m->may_fail && errno == ENOMEM, "realloc from %zu to %zu fails with errno %d", old.size, size, errno);
+        OPS_CHECK(m, m->may_fail && errno == ENOMEM, "realloc from %zu to %zu fails with errno %d", old.size, size,
+                  errno);
         OPS_CHECK(m, ops_intact(block, block->size), "a failed realloc changed the block");
         errno = 0;
         m->failures++;
@@ -140,7 +143,8 @@ static void op_verify(ops_machine *m) {
     OPS_CHECK(m, s.held_bytes >= s.committed_bytes, "committed %zu of %zu held", s.committed_bytes, s.held_bytes);
     if (m->shared == NULL) {
         OPS_CHECK(m, s.live_bytes >= m->live_bytes && s.committed_bytes >= m->live_bytes,
-                  "live %zu, committed %zu, but the model has %zu alive", s.live_bytes, s.committed_bytes, m->live_bytes);
+                  "live %zu, committed %zu, but the model has %zu alive", s.live_bytes, s.committed_bytes,
+                  m->live_bytes);
     }
 }
 
@@ -149,15 +153,25 @@ static void op_look(ops_machine *m) {
     for (int i = 0; i < 8; i++) {
         ops_block *block = &m->blocks[(ops_byte(m) * 4 + (unsigned)i) % OPS_SLOTS];
         if (block->owner == OPS_NOBODY) continue;
-        OPS_CHECK(m, ops_intact(block, block->size), "the contents of [%p, +%zu) have changed", (void *)block->p, block->size);
-        OPS_CHECK(m, lido_usable_size(block->p) >= block->size, "usable size of [%p, +%zu)", (void *)block->p, block->size);
+        OPS_CHECK(m, ops_intact(block, block->size), "the contents of [%p, +%zu) have changed", (void *)block->p,
+                  block->size);
+        OPS_CHECK(m, lido_usable_size(block->p) >= block->size, "usable size of [%p, +%zu)", (void *)block->p,
+                  block->size);
     }
 }
 
 const ops_entry ops_malloc_table[] = {
-    {"malloc", op_malloc, 60},         {"malloc burst", op_malloc_burst, 12}, {"calloc", op_calloc, 24},
-    {"aligned", op_aligned, 24},       {"free", op_free, 60},                 {"free burst", op_free_burst, 6},
-    {"realloc", op_realloc, 40},       {"refused", op_refused, 4},            {"good size", op_good_size, 4},
-    {"trim", op_trim, 2},              {"verify", op_verify, 3},              {"look", op_look, 10},
+    {"malloc", op_malloc, 60},
+    {"malloc burst", op_malloc_burst, 12},
+    {"calloc", op_calloc, 24},
+    {"aligned", op_aligned, 24},
+    {"free", op_free, 60},
+    {"free burst", op_free_burst, 6},
+    {"realloc", op_realloc, 40},
+    {"refused", op_refused, 4},
+    {"good size", op_good_size, 4},
+    {"trim", op_trim, 2},
+    {"verify", op_verify, 3},
+    {"look", op_look, 10},
     {NULL, NULL, 0},
 };

@@ -64,8 +64,8 @@ static void note_block(ops_machine *m, ops_pool *pool, void *p) {
         pool->live++;
         if (pool->live > pool->high_water) pool->high_water = pool->live;
         order_allocated(m, pool, p);
-        OPS_CHECK(m, pool->options.capacity == 0 || pool->live <= pool->options.capacity, "%zu blocks of at most %zu", pool->live,
-                  pool->options.capacity);
+        OPS_CHECK(m, pool->options.capacity == 0 || pool->live <= pool->options.capacity, "%zu blocks of at most %zu",
+                  pool->live, pool->options.capacity);
     }
     ops_block *block = ops_note(m, p, pool->block_size, alignment, OPS_POOL, (unsigned)index_of(m, pool));
     if (block == NULL && p != NULL) {
@@ -75,7 +75,9 @@ static void note_block(ops_machine *m, ops_pool *pool, void *p) {
     }
 }
 
-static bool is_full(const ops_pool *pool) { return pool->options.capacity != 0 && pool->live == pool->options.capacity; }
+static bool is_full(const ops_pool *pool) {
+    return pool->options.capacity != 0 && pool->live == pool->options.capacity;
+}
 
 static void op_alloc(ops_machine *m) {
     ops_pool *pool = choose_pool(m);
@@ -83,8 +85,8 @@ static void op_alloc(ops_machine *m) {
     unsigned count = ops_byte(m);
     for (count = count < 200 ? 1 : count - 190; count > 0 && ops_has_room(m, pool->block_size); count--) {
         if (is_full(pool)) {
-            OPS_CHECK(m, lido_pool_alloc(pool->pool) == NULL && errno == ENOMEM, "a block beyond the capacity of %zu, or errno %d",
-                      pool->options.capacity, errno);
+            OPS_CHECK(m, lido_pool_alloc(pool->pool) == NULL && errno == ENOMEM,
+                      "a block beyond the capacity of %zu, or errno %d", pool->options.capacity, errno);
             errno = 0;
             return;
         }
@@ -98,8 +100,10 @@ void ops_pool_free(ops_machine *m, ops_block *block, bool by_lido_free) {
     ops_forget(m, block);
     pool->live--;
     order_freed(pool, p);
-    if (by_lido_free) lido_free(p);
-    else lido_pool_free(pool->pool, p);
+    if (by_lido_free)
+        lido_free(p);
+    else
+        lido_pool_free(pool->pool, p);
 }
 
 static void op_free(ops_machine *m) {
@@ -125,7 +129,8 @@ static void op_alloc_bulk(ops_machine *m) {
     int result = lido_pool_alloc_bulk(pool->pool, blocks, count);
     if (result != 0) {
         OPS_CHECK(m, result == -1 && errno == ENOMEM, "answers %d with errno %d", result, errno);
-        OPS_CHECK(m, !fits || m->may_fail, "%zu blocks refused with %zu of %zu alive", count, pool->live, pool->options.capacity);
+        OPS_CHECK(m, !fits || m->may_fail, "%zu blocks refused with %zu of %zu alive", count, pool->live,
+                  pool->options.capacity);
         if (pool->live + count > pool->high_water_tried) pool->high_water_tried = pool->live + count;
         order_lost(pool);    // what went out and came back has moved in the order
         errno = 0;
@@ -177,12 +182,12 @@ static lido_pool_options decode_options(ops_machine *m) {
 
 static void check_refused(ops_machine *m, lido_pool_options o) {
     switch (ops_byte(m) % 6) {
-    case 0: o.block_size = 0; break;
-    case 1: o.block_size = (size_t)LIDO_POOL_BLOCK_SIZE_MAX + 1; break;
-    case 2: o.alignment = 24; break;
-    case 3: o.alignment = (size_t)LIDO_POOL_ALIGNMENT_MAX * 2; break;
-    case 4: o.threads = (lido_threads)(3 + ops_byte(m)); break;
-    default: o.order = (lido_order)(2 + ops_byte(m)); break;
+        case 0: o.block_size = 0; break;
+        case 1: o.block_size = (size_t)LIDO_POOL_BLOCK_SIZE_MAX + 1; break;
+        case 2: o.alignment = 24; break;
+        case 3: o.alignment = (size_t)LIDO_POOL_ALIGNMENT_MAX * 2; break;
+        case 4: o.threads = (lido_threads)(3 + ops_byte(m)); break;
+        default: o.order = (lido_order)(2 + ops_byte(m)); break;
     }
     OPS_CHECK(m, lido_pool_new(&o) == NULL && errno == EINVAL, "bad options were taken, or errno is %d", errno);
     errno = 0;
@@ -192,19 +197,20 @@ static void check_stats(ops_machine *m, ops_pool *pool) {
     lido_pool_statistics s = lido_pool_stats(pool->pool);
     OPS_CHECK(m, errno == 0, "statistics set errno to %d", errno);
     OPS_CHECK(m, s.live == pool->live, "%zu alive, but the model has %zu", s.live, pool->live);
-    OPS_CHECK(m, s.block_size == pool->block_size && s.capacity == pool->options.capacity, "block size or capacity changed");
+    OPS_CHECK(m, s.block_size == pool->block_size && s.capacity == pool->options.capacity,
+              "block size or capacity changed");
     OPS_CHECK(m, s.alignment != 0 && (s.alignment & (s.alignment - 1)) == 0 && s.alignment >= pool->options.alignment,
               "alignment %zu for %zu asked", s.alignment, pool->options.alignment);
     // Counts what bins hold; see pool.h.
     bool bound_only = pool->options.threads == LIDO_SHARED && pool->options.order == LIDO_LIFO;
     bool tried = s.high_water > pool->high_water && s.high_water <= pool->high_water_tried;
-    OPS_CHECK(m, m->may_fail || s.high_water == pool->high_water || tried || (bound_only && s.high_water > pool->high_water),
-              "high water %zu, but the model saw %zu (threads %d, order %d, capacity %zu)", s.high_water, pool->high_water,
-              (int)pool->options.threads, (int)pool->options.order, pool->options.capacity);
-    OPS_CHECK(m, pool->options.capacity == 0 || s.high_water <= pool->options.capacity, "high water %zu above the capacity of %zu",
-              s.high_water, pool->options.capacity);
-    OPS_CHECK(m, s.held_bytes >= s.committed_bytes && s.committed_bytes >= s.live * s.block_size, "held %zu, committed %zu, live %zu of %zu",
-              s.held_bytes, s.committed_bytes, s.live, s.block_size);
+    OPS_CHECK(m, s.high_water == pool->high_water || tried || (bound_only && s.high_water > pool->high_water),
+              "high water %zu, but the model saw %zu (threads %d, order %d, capacity %zu)", s.high_water,
+              pool->high_water, (int)pool->options.threads, (int)pool->options.order, pool->options.capacity);
+    OPS_CHECK(m, pool->options.capacity == 0 || s.high_water <= pool->options.capacity,
+              "high water %zu above the capacity of %zu", s.high_water, pool->options.capacity);
+    OPS_CHECK(m, s.held_bytes >= s.committed_bytes && s.committed_bytes >= s.live * s.block_size,
+              "held %zu, committed %zu, live %zu of %zu", s.held_bytes, s.committed_bytes, s.live, s.block_size);
     OPS_CHECK(m, (s.slab_count == 0) == (s.held_bytes == 0), "%zu slabs hold %zu bytes", s.slab_count, s.held_bytes);
 }
 
@@ -227,9 +233,10 @@ static void op_new(ops_machine *m) {
     pool->options = o;
     pool->block_size = lido_pool_block_size(pool->pool);
     size_t multiple = o.alignment != 0 ? o.alignment : 1;
-    OPS_CHECK(m, pool->block_size >= o.block_size && pool->block_size % multiple == 0 &&
-                     pool->block_size < o.block_size + (multiple < 16 ? 16 : multiple), "block size %zu for %zu at %zu", pool->block_size,
-              o.block_size, o.alignment);
+    OPS_CHECK(m,
+              pool->block_size >= o.block_size && pool->block_size % multiple == 0 &&
+                  pool->block_size < o.block_size + (multiple < 16 ? 16 : multiple),
+              "block size %zu for %zu at %zu", pool->block_size, o.block_size, o.alignment);
     const char *name = o.name == NULL ? "pool" : o.name;
     size_t shown = strlen(name) < LIDO_POOL_NAME_MAX ? strlen(name) : LIDO_POOL_NAME_MAX;
     OPS_CHECK(m, strlen(lido_pool_name(pool->pool)) == shown && strncmp(lido_pool_name(pool->pool), name, shown) == 0,
@@ -241,7 +248,8 @@ static void op_new(ops_machine *m) {
 // The model forgets every block of the pool; their contents are looked at a last time.
 static void forget_all(ops_machine *m, ops_pool *pool) {
     for (int i = 0; i < OPS_SLOTS; i++) {
-        if (m->blocks[i].owner == OPS_POOL && m->blocks[i].index == (unsigned)index_of(m, pool)) ops_forget(m, &m->blocks[i]);
+        if (m->blocks[i].owner == OPS_POOL && m->blocks[i].index == (unsigned)index_of(m, pool))
+            ops_forget(m, &m->blocks[i]);
     }
     pool->live = pool->high_water = pool->high_water_tried = 0;
     order_begins(pool);
@@ -251,11 +259,13 @@ static void op_destroy(ops_machine *m) {
     ops_pool *pool = choose_pool(m);
     if (pool == NULL) return;
     if (ops_byte(m) % 2 == 0) {
-        for (ops_block *block; (block = ops_choose(m, OPS_POOL, index_of(m, pool))) != NULL;) ops_pool_free(m, block, false);
+        for (ops_block *block; (block = ops_choose(m, OPS_POOL, index_of(m, pool))) != NULL;)
+            ops_pool_free(m, block, false);
         check_stats(m, pool);
     } else {
         forget_all(m, pool);
-        lido_pool_reset(pool->pool);    // so that destroy has nothing to report; the death tests look at what it reports
+        lido_pool_reset(
+            pool->pool);    // so that destroy has nothing to report; the death tests look at what it reports
     }
     lido_pool_destroy(pool->pool);
     pool->pool = NULL;
@@ -277,7 +287,8 @@ static void op_free_all(ops_machine *m) {
     lido_pool_free_all(pool->pool);
     check_stats(m, pool);
     lido_pool_statistics s = lido_pool_stats(pool->pool);
-    OPS_CHECK(m, s.held_bytes == 0 && s.committed_bytes == 0, "held %zu, committed %zu afterwards", s.held_bytes, s.committed_bytes);
+    OPS_CHECK(m, s.held_bytes == 0 && s.committed_bytes == 0, "held %zu, committed %zu afterwards", s.held_bytes,
+              s.committed_bytes);
 }
 
 // --- the pool as a whole --------------------------------------------------------------------------------------------
@@ -339,7 +350,8 @@ static void op_visit(ops_machine *m) {
     order_lost(pool);    // visits gather the stock
     size_t visited = lido_pool_visit_live(pool->pool, visit_block, &c);
     size_t expected = c.stop_after < live ? c.stop_after : live;
-    OPS_CHECK(m, visited == c.seen && c.seen == expected, "%zu visited, %zu shown, %zu of %zu expected", visited, c.seen, expected, live);
+    OPS_CHECK(m, visited == c.seen && c.seen == expected, "%zu visited, %zu shown, %zu of %zu expected", visited,
+              c.seen, expected, live);
     check_stats(m, pool);
 }
 
@@ -353,16 +365,21 @@ static void op_owns(ops_machine *m) {
         if (block->owner == OPS_NOBODY || block->size == 0) continue;
         bool ours = block->owner == OPS_POOL && block->index == (unsigned)index_of(m, pool);
         const unsigned char *p = block->p + inside % block->size;
-        OPS_CHECK(m, lido_pool_owns(pool->pool, p) == ours, "owns(%p) is not %d; block [%p, +%zu) of owner %d", (const void *)p, ours,
-                  (void *)block->p, block->size, (int)block->owner);
+        OPS_CHECK(m, lido_pool_owns(pool->pool, p) == ours, "owns(%p) is not %d; block [%p, +%zu) of owner %d",
+                  (const void *)p, ours, (void *)block->p, block->size, (int)block->owner);
         lido_pool *of = lido_pool_of(p);
         if (block->owner == OPS_POOL) OPS_CHECK(m, of == m->pools[block->index].pool, "pool_of(%p)", (const void *)p);
-        if (block->owner == OPS_MALLOC || block->owner == OPS_HEAP) OPS_CHECK(m, of == NULL, "pool_of(%p) is not NULL", (const void *)p);
+        if (block->owner == OPS_MALLOC || block->owner == OPS_HEAP)
+            OPS_CHECK(m, of == NULL, "pool_of(%p) is not NULL", (const void *)p);
     }
-    OPS_CHECK(m, !lido_pool_owns(pool->pool, NULL) && !lido_pool_owns(pool->pool, &local) && !lido_pool_owns(pool->pool, "text"),
+    OPS_CHECK(m,
+              !lido_pool_owns(pool->pool, NULL) && !lido_pool_owns(pool->pool, &local) &&
+                  !lido_pool_owns(pool->pool, "text"),
               "owns memory that lido never saw");
-    OPS_CHECK(m, !lido_pool_owns(pool->pool, (void *)UINTPTR_MAX) && !lido_pool_owns(pool->pool, pool->pool), "owns what it cannot");
-    OPS_CHECK(m, lido_pool_of(NULL) == NULL && lido_pool_of(&local) == NULL && lido_pool_of((void *)16) == NULL, "pool_of");
+    OPS_CHECK(m, !lido_pool_owns(pool->pool, (void *)UINTPTR_MAX) && !lido_pool_owns(pool->pool, pool->pool),
+              "owns what it cannot");
+    OPS_CHECK(m, lido_pool_of(NULL) == NULL && lido_pool_of(&local) == NULL && lido_pool_of((void *)16) == NULL,
+              "pool_of");
 }
 
 static void op_stats(ops_machine *m) {
@@ -384,9 +401,18 @@ void ops_pools_finish(ops_machine *m) {
 }
 
 const ops_entry ops_pool_table[] = {
-    {"pool new", op_new, 30},         {"pool destroy", op_destroy, 6},        {"pool alloc", op_alloc, 70},
-    {"pool free", op_free, 60},       {"pool alloc bulk", op_alloc_bulk, 20}, {"pool free bulk", op_free_bulk, 18},
-    {"pool reset", op_reset, 4},      {"pool free all", op_free_all, 4},      {"pool trim", op_trim, 6},
-    {"pool prewarm", op_prewarm, 6},  {"pool visit", op_visit, 10},           {"pool owns", op_owns, 10},
-    {"pool stats", op_stats, 12},     {NULL, NULL, 0},
+    {"pool new", op_new, 30},
+    {"pool destroy", op_destroy, 6},
+    {"pool alloc", op_alloc, 70},
+    {"pool free", op_free, 60},
+    {"pool alloc bulk", op_alloc_bulk, 20},
+    {"pool free bulk", op_free_bulk, 18},
+    {"pool reset", op_reset, 4},
+    {"pool free all", op_free_all, 4},
+    {"pool trim", op_trim, 6},
+    {"pool prewarm", op_prewarm, 6},
+    {"pool visit", op_visit, 10},
+    {"pool owns", op_owns, 10},
+    {"pool stats", op_stats, 12},
+    {NULL, NULL, 0},
 };

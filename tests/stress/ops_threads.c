@@ -20,7 +20,8 @@ static void op_shared_alloc(ops_machine *m) {
             errno = 0;
             return;
         }
-        if (ops_note(m, p, m->shared->block_sizes[index], 8, OPS_SHARED_POOL, index) == NULL) lido_pool_free(m->shared->pools[index], p);
+        if (ops_note(m, p, m->shared->block_sizes[index], 8, OPS_SHARED_POOL, index) == NULL)
+            lido_pool_free(m->shared->pools[index], p);
     }
 }
 
@@ -49,24 +50,30 @@ static void op_shared_owns(ops_machine *m) {
     ops_block *block = ops_choose(m, OPS_SHARED_POOL, -1);
     if (block == NULL) return;
     for (unsigned i = 0; i < OPS_SHARED_POOLS; i++) {
-        OPS_CHECK(m, lido_pool_owns(m->shared->pools[i], block->p) == (i == block->index), "pool %u, block of pool %u", i, block->index);
+        OPS_CHECK(m, lido_pool_owns(m->shared->pools[i], block->p) == (i == block->index), "pool %u, block of pool %u",
+                  i, block->index);
     }
     OPS_CHECK(m, lido_pool_of(block->p) == m->shared->pools[block->index], "pool_of");
     lido_pool_statistics s = lido_pool_stats(m->shared->pools[block->index]);
-    OPS_CHECK(m, s.block_size == m->shared->block_sizes[block->index] && s.slab_count > 0, "statistics of a pool in use");
+    OPS_CHECK(m, s.block_size == m->shared->block_sizes[block->index] && s.slab_count > 0,
+              "statistics of a pool in use");
 }
 
 static void op_shared_trim(ops_machine *m) {
     unsigned index = ops_byte(m);
-    if (index < 200) lido_pool_trim(m->shared->pools[index % OPS_SHARED_POOLS]);
-    else lido_trim(0);
+    if (index < 200)
+        lido_pool_trim(m->shared->pools[index % OPS_SHARED_POOLS]);
+    else
+        lido_trim(0);
 }
 
 static bool try_place(ops_shared *shared, unsigned place) {
     return __atomic_exchange_n(&shared->ring[place].lock, 1, __ATOMIC_ACQUIRE) == 0;
 }
 
-static void leave_place(ops_shared *shared, unsigned place) { __atomic_store_n(&shared->ring[place].lock, 0, __ATOMIC_RELEASE); }
+static void leave_place(ops_shared *shared, unsigned place) {
+    __atomic_store_n(&shared->ring[place].lock, 0, __ATOMIC_RELEASE);
+}
 
 static ops_block *choose_to_send(ops_machine *m) {
     ops_block *block = ops_choose(m, m->step % 2 == 0 ? OPS_MALLOC : OPS_SHARED_POOL, -1);
@@ -119,7 +126,8 @@ void ops_shared_finish(ops_shared *shared) {
     for (int i = 0; i < OPS_SHARED_POOLS; i++) {
         size_t live = lido_pool_stats(shared->pools[i]).live;
         if (live != 0) {
-            fprintf(stderr, "pool '%s': %zu blocks alive after everything was freed\n", lido_pool_name(shared->pools[i]), live);
+            fprintf(stderr, "pool '%s': %zu blocks alive after everything was freed\n",
+                    lido_pool_name(shared->pools[i]), live);
             abort();
         }
         lido_pool_destroy(shared->pools[i]);
@@ -128,7 +136,11 @@ void ops_shared_finish(ops_shared *shared) {
 }
 
 const ops_entry ops_thread_table[] = {
-    {"shared alloc", op_shared_alloc, 50}, {"shared free", op_shared_free, 40}, {"shared bulk", op_shared_bulk, 10},
-    {"shared owns", op_shared_owns, 10},   {"shared trim", op_shared_trim, 2},  {"exchange", op_exchange, 140},
+    {"shared alloc", op_shared_alloc, 50},
+    {"shared free", op_shared_free, 40},
+    {"shared bulk", op_shared_bulk, 10},
+    {"shared owns", op_shared_owns, 10},
+    {"shared trim", op_shared_trim, 2},
+    {"exchange", op_exchange, 140},
     {NULL, NULL, 0},
 };

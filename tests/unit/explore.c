@@ -40,7 +40,8 @@ static explore_result result;
 
 void lido__explore_point(void);
 void lido__explore_point(void) {
-    if (inside) swapcontext(&coroutines[running].context, &scheduler);    // a monitor of the scenario may call the code too
+    if (inside)
+        swapcontext(&coroutines[running].context, &scheduler);    // a monitor of the scenario may call the code too
 }
 
 static void coroutine_main(int id) {

@@ -36,9 +36,9 @@ typedef struct explore_scenario {
 } explore_scenario;
 
 typedef struct explore_result {
-    const char *violation;                     // NULL: none found
-    char schedule[EXPLORE_STEPS_MAX + 1];      // of the violation: the thread that made each step, "0120..."
-    size_t states, steps, ends;                // distinct states, steps taken, distinct states in which all had ended
+    const char *violation;                   // NULL: none found
+    char schedule[EXPLORE_STEPS_MAX + 1];    // of the violation: the thread that made each step, "0120..."
+    size_t states, steps, ends;              // distinct states, steps taken, distinct states in which all had ended
 } explore_result;
 
 // Explores from the present contents of `shared`. Stops at the first violation.

@@ -17,7 +17,8 @@ static _Noreturn void leave(long status) {
     register long argument __asm__("x0") = status;
     __asm__ volatile("svc 0" : : "r"(number), "r"(argument) : "memory");
 #endif
-    for (;;) {}
+    for (;;) {
+    }
 }
 
 struct task {

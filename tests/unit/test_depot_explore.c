@@ -18,9 +18,9 @@ typedef bool push_function(lido__depot *depot, void *batch, uint32_t count, unsi
 typedef void *pop_function(lido__depot *depot, uint32_t *count, unsigned start);
 
 typedef struct thread_record {
-    uint32_t batches;               // bit i: this thread has batch i in hand
+    uint32_t batches;    // bit i: this thread has batch i in hand
     bool inside, bad_fail, bad_batch;
-    uint32_t seen_full, seen_empty; // slots that were so at some moment of the present call
+    uint32_t seen_full, seen_empty;    // slots that were so at some moment of the present call
 } thread_record;
 
 typedef struct shared_state {
@@ -127,8 +127,12 @@ static explore_result run_setup(unsigned shelved, unsigned in_hand) {
         for (unsigned k = 0; k < in_hand; k++) shared.threads[i].batches |= 1u << setup.batches++;
     }
     const explore_scenario scenario = {
-        .threads = setup.threads, .shared = &shared, .shared_bytes = sizeof shared,
-        .thread = thread_main, .after_step = after_step, .at_end = at_end,
+        .threads = setup.threads,
+        .shared = &shared,
+        .shared_bytes = sizeof shared,
+        .thread = thread_main,
+        .after_step = after_step,
+        .at_end = at_end,
     };
     return explore(&scenario);
 }
@@ -150,7 +154,8 @@ static void expect_no_violation(unsigned shelved, unsigned in_hand) {
 
 static void two_threads(void **state) {
     (void)state;
-    static const char *const scripts[][2] = {{"<>", "><"}, {"<<", ">>"}, {"<><", "><>"}, {">>>", "<>>"}, {"<<<", "><<"}};
+    static const char *const scripts[][2] = {
+        {"<>", "><"}, {"<<", ">>"}, {"<><", "><>"}, {">>>", "<>>"}, {"<<<", "><<"}};
     static const unsigned shelved[] = {0, 1, 2, SLOTS - 1, SLOTS};
     setup.threads = 2, setup.push = real_push, setup.pop = real_pop;
     for (size_t i = 0; i < COUNT_OF(scripts); i++) {
@@ -164,8 +169,8 @@ static void two_threads(void **state) {
 
 static void three_threads(void **state) {
     (void)state;
-    static const char *const scripts[][3] = {{"<", ">", ">"}, {"<", "<", ">"}, {"<>", "<", ">"}, {"><", "<>", "><"},
-                                             {"<><", ">>", "<>"}};
+    static const char *const scripts[][3] = {
+        {"<", ">", ">"}, {"<", "<", ">"}, {"<>", "<", ">"}, {"><", "<>", "><"}, {"<><", ">>", "<>"}};
     static const unsigned shelved[] = {0, 1, SLOTS - 1, SLOTS};
     setup.threads = 3, setup.push = real_push, setup.pop = real_pop;
     for (size_t i = 0; i < COUNT_OF(scripts); i++) {

@@ -35,8 +35,8 @@ static void bad_arguments(void **state) {
     assert_false(lido_fixed_init(&f, arena, sizeof arena, SIZE_MAX, 0));
     assert_false(lido_fixed_init(&f, arena, sizeof arena, SIZE_MAX - 1, 16));
     assert_false(lido_fixed_init(&f, arena, sizeof arena, 16, (SIZE_MAX >> 1) + 1));
-    assert_false(lido_fixed_init(&f, arena + 1, 63, 16, 64));         // the aligned start lies at its end
-    assert_memory_equal(&f, &before, sizeof f);                      // a refusal leaves the structure alone
+    assert_false(lido_fixed_init(&f, arena + 1, 63, 16, 64));    // the aligned start lies at its end
+    assert_memory_equal(&f, &before, sizeof f);                  // a refusal leaves the structure alone
     assert_true(lido_fixed_init(&f, arena + 1, 63 + 64, 16, 64));
     assert_int_equal(lido_fixed_capacity(&f), 1);
 }
@@ -192,8 +192,12 @@ static void random_against_model(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_arguments), cmocka_unit_test(exact_figure), cmocka_unit_test(sizes_and_alignments),
-        cmocka_unit_test(counters),      cmocka_unit_test(owns),         cmocka_unit_test(lazy),
+        cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(exact_figure),
+        cmocka_unit_test(sizes_and_alignments),
+        cmocka_unit_test(counters),
+        cmocka_unit_test(owns),
+        cmocka_unit_test(lazy),
         cmocka_unit_test(random_against_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
