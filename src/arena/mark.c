@@ -17,7 +17,7 @@ lido_arena_point lido_arena_mark(lido_arena *arena) {
 // Whether the slot of its depth speaks against a mark. A slot that a deeper mark has taken says nothing.
 static bool has_ended(const lido_arena *arena, const lido_arena_point *point) {
     const lido__arena_slot *slot = &arena->marks[point->depth % LIDO__ARENA_SLOTS];
-    return point->depth > arena->depth || (slot->depth <= point->depth && slot->stamp != point->stamp);
+    return point->depth > arena->depth || (slot->depth == point->depth && slot->stamp != point->stamp);
 }
 
 // Whether the arena is still where the mark says, as far as memory goes: an ended mark that gets past the slots must not

@@ -135,6 +135,10 @@ static void resize_in_place(void **state) {
     assert_false(lido_arena_resize(arena, last, 20, huge));
     assert_true(lido_arena_resize(arena, last, 20, 0));
     assert_ptr_equal(lido_arena_alloc_aligned(arena, 1, 1), last + 1);    // a block of size 0 keeps its one byte
+    char *empty = lido_arena_alloc(arena, 0);
+    assert_true(lido_arena_resize(arena, empty, 0, 100));
+    assert_true(lido_arena_resize(arena, empty, 100, 0));
+    assert_true(lido_arena_resize(arena, empty, 0, 2));
     lido_arena_free(arena);
 }
 

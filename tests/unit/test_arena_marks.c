@@ -258,6 +258,20 @@ static void limits_of_both(void **state) {
     lido_arena_free(parent);
 }
 
+// What a child keeps in small pieces is there again for a large one, though the limit is its parent's.
+static void small_pieces_make_room(void **state) {
+    (void)state;
+    lido_arena *parent = lido_arena_new(&(lido_arena_options){.limit_bytes = MIB, .chunk_max_bytes = 16 * KIB});
+    lido_arena *child = lido_arena_new(&(lido_arena_options){.parent = parent, .chunk_max_bytes = 16 * KIB});
+    while (lido_arena_alloc(child, 100) != NULL) {
+    }
+    lido_arena_reset(child);
+    assert_non_null(lido_arena_alloc(child, 900 * KIB));
+    assert_true(lido_arena_stats(parent).held_bytes <= MIB);
+    assert_true(lido__arena_verify(parent) && lido__arena_verify(child));
+    lido_arena_free(parent);
+}
+
 // A kept chunk of the parent may be larger than a child's limit allows.
 static void a_limited_child_of_a_rich_parent(void **state) {
     (void)state;
@@ -288,6 +302,7 @@ static void children_of_a_buffer(void **state) {
         lido_arena_free(child);
         lido_arena_rewind(parent, point);    // a mark above the place that went back
         assert_int_equal(lido_arena_stats(parent).used_bytes, used);
+        assert_int_equal(lido_arena_stats(parent).high_water_bytes, used + LIDO_ARENA_CHUNK_BYTES);
         assert_true(lido__arena_verify(parent));
     }
     int count = 0;
@@ -399,12 +414,16 @@ static void foreign_marks(void **state) {
     static char buffer[4 * KIB];
     const lido_arena_options options = {.buffer = buffer, .buffer_bytes = sizeof buffer};
     lido_arena *earlier = lido_arena_new(&options);
+    assert_int_equal(lido_arena_defer(earlier, note, "e"), 0);
     lido_arena_point point = lido_arena_mark(earlier);
     lido_arena_free(earlier);
-    lido_arena *later = lido_arena_new(&options);    // at the same address, with the same number of marks
+    assert_journal("e");
+    lido_arena *later = lido_arena_new(&options);    // at the same address, with marks of its own
     assert_ptr_equal(later, earlier);
-    assert_true(lido_arena_mark(later).depth == point.depth);
-    rewind_and_expect(later, point, ended_line(later));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(lido_arena_mark(later).depth, i + 1);
+        rewind_and_expect(later, point, ended_line(later));
+    }
     lido_arena_free(later);
     lido_arena_free(arena);
     lido_arena_free(other);
@@ -462,6 +481,23 @@ static void cleanups_that_do_what_they_must_not(void **state) {
     lido_arena_free(parent);
 }
 
+static void frees_own(void *argument) { lido_arena_free((lido_arena *)argument); }
+
+// A child that tried to free itself in its own reset is still its parent's.
+static void a_child_that_frees_itself(void **state) {
+    (void)state;
+    lido_arena *parent = lido_arena_new(NULL), *child = child_of(parent, "child");
+    assert_int_equal(lido_arena_defer(child, frees_own, child), 0);
+    unit_catch_begin();
+    lido_arena_reset(child);
+    assert_string_equal(
+        unit_catch_end(),
+        line("lido: lido_arena_free(\"child\" at %p): called from one of its own cleanups\n", (void *)child));
+    defer_note(child, "c");
+    lido_arena_free(parent);
+    assert_journal("c");
+}
+
 static void misuse_of_scratch(unsigned index, void *argument) {
     (void)index;
     (void)argument;
@@ -517,6 +553,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(children_freed_in_any_order, note_live, nothing_leaked),
         cmocka_unit_test_setup_teardown(children_give_chunks_back, note_live, nothing_leaked),
         cmocka_unit_test_setup_teardown(limits_of_both, note_live, nothing_leaked),
+        cmocka_unit_test_setup_teardown(small_pieces_make_room, note_live, nothing_leaked),
         cmocka_unit_test_setup_teardown(a_limited_child_of_a_rich_parent, note_live, nothing_leaked),
         cmocka_unit_test_setup_teardown(children_of_a_buffer, note_live, nothing_leaked),
         cmocka_unit_test_setup_teardown(a_growing_child_over_a_buffer, note_live, nothing_leaked),
@@ -524,6 +561,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(foreign_marks, note_live, nothing_leaked),
         cmocka_unit_test_setup_teardown(ended_marks, note_live, nothing_leaked),
         cmocka_unit_test_setup_teardown(cleanups_that_do_what_they_must_not, note_live, nothing_leaked),
+        cmocka_unit_test_setup_teardown(a_child_that_frees_itself, note_live, nothing_leaked),
         cmocka_unit_test_setup_teardown(scratch_ended_wrongly, note_live, nothing_leaked),
         cmocka_unit_test_setup_teardown(misuse_aborts, note_live, nothing_leaked),
     };

@@ -31,6 +31,7 @@ typedef struct model {
     lido_arena *arena;    // NULL: not there
     item entries[ENTRIES_MAX];
     size_t count;
+    size_t high_water;    // most bytes used after any step
 } model;
 
 static model shadows[ARENAS];    // each the parent of the next
@@ -68,6 +69,14 @@ static void check(const model *shadow) {
     lido_arena_statistics statistics = lido_arena_stats(shadow->arena);
     assert_true(statistics.used_bytes >= bytes && statistics.high_water_bytes >= statistics.used_bytes);
     assert_true(statistics.held_bytes >= statistics.used_bytes && (limit == 0 || statistics.held_bytes <= limit));
+}
+
+static void check_figures(model *shadow) {
+    if (shadow->arena == NULL) return;
+    assert_true(lido__arena_verify(shadow->arena));
+    lido_arena_statistics statistics = lido_arena_stats(shadow->arena);
+    if (statistics.used_bytes > shadow->high_water) shadow->high_water = statistics.used_bytes;
+    assert_int_equal(statistics.high_water_bytes, shadow->high_water);
 }
 
 static void check_all(void) {
@@ -181,6 +190,7 @@ static void step_child(unsigned number) {
         &(lido_arena_options){.parent = shadows[number].arena, .chunk_bytes = 1024u << below(4), .limit_bytes = limit});
     if (child == NULL) return;
     shadows[number + 1].arena = child;
+    shadows[number + 1].high_water = 0;
     push(&shadows[number], CHILD)->number = number + 1;
 }
 
@@ -238,7 +248,7 @@ static void run(const lido_arena_options *options, bool failures) {
         if (failures) lido__os_fail_from(1 + (uint32_t)below(3), (uint32_t)below(3));
         step();
         lido__os_fail_from(0, 0);
-        for (int j = 0; j < ARENAS; j++) assert_true(shadows[j].arena == NULL || lido__arena_verify(shadows[j].arena));
+        for (int j = 0; j < ARENAS; j++) check_figures(&shadows[j]);
         if (i % 64 == 0) check_all();
         if (failures && i % 512 == 0) lido_trim(0);    // so that memory has to come from the system
     }
