@@ -174,6 +174,10 @@ static void *alloc_once(lido_pool *pool) {
 }
 
 static LIDO__NOINLINE void *alloc_rarely(lido_pool *pool) {
+    if (LIDO_UNLIKELY(!lido__stock_allows(pool, "lido_pool_alloc"))) {
+        errno = EPERM;
+        return NULL;
+    }
     void *block = alloc_once(pool);
     if (LIDO_LIKELY(block != NULL)) return block;
     if (!lido__slabs_are_exhausted(&pool->slabs) && lido__reclaim(0) > 0) block = alloc_once(pool);

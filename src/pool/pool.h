@@ -88,6 +88,8 @@ LIDO_INLINE void lido__stock_lock(lido_pool *pool) {
 LIDO_INLINE void lido__stock_unlock(lido_pool *pool) {
     if (pool->threads == LIDO_SHARED) lido__lock_release(&pool->lock, LIDO__RANK_POOL);
 }
+// False, after a report, if the pool is confined to another thread than the calling one.
+LIDO__HIDDEN bool lido__stock_allows(const lido_pool *pool, const char *call);
 LIDO__HIDDEN void *lido__stock_alloc(lido_pool *pool);
 LIDO__HIDDEN void lido__stock_free(lido_pool *pool, void *p);
 

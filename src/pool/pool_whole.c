@@ -8,11 +8,14 @@
 #include "pool/pool.h"
 #include "pool/thread.h"
 
+#include "os/report.h"
+
 #include <errno.h>
 
 static void gather_face(lido_pool *pool) {
     lido__link *list = NULL, *next;    // the slabs want it to end with NULL; its order does not matter to them
-    for (lido__link *link = pool->face.free; link != LIDO__POOL_END; link = next) {
+    // it ends with NULL if it is a ring, after a double free: the second pass through the block finds its link turned
+    for (lido__link *link = pool->face.free; link > LIDO__POOL_END; link = next) {
         next = link->next;
         link->next = list;
         list = link;
@@ -90,7 +93,11 @@ size_t lido_pool_visit_live(lido_pool *pool, bool (*visit)(void *block, void *co
 static size_t free_outside_of_slabs(lido_pool *pool) {
     size_t blocks = 0;
     if (pool->bin != 0) return lido__depot_count(&pool->depot) + lido__threads_stock_locked(pool);
-    for (const lido__link *link = pool->face.free; link > LIDO__POOL_END; link = link->next) blocks++;
+    for (const lido__link *link = pool->face.free; link > LIDO__POOL_END; link = link->next) {
+        if (blocks++ < pool->slabs.issued) continue;
+        lido__misuse("pool '%s': a block was freed twice: the list of its free blocks has no end", pool->name);
+        break;
+    }
     return blocks + (size_t)(pool->fresh_end - pool->fresh_next) / pool->slabs.block_bytes;
 }
 

@@ -10,7 +10,7 @@
 
 enum { REFILL_BLOCKS = 16 };    // guess: keeps the second lock out of most calls, and little memory tied up
 
-static bool thread_is_right(const lido_pool *pool, const char *call) {
+bool lido__stock_allows(const lido_pool *pool, const char *call) {
     if (pool->threads != LIDO_CONFINED) return true;
     if (LIDO_LIKELY(lido__thread_token() == pool->owner)) return true;
     lido__misuse("%s: pool '%s' is confined to thread %u and was called from thread %u", call, pool->name,
@@ -35,7 +35,6 @@ static lido__link *stock_take_locked(lido_pool *pool) {
 }
 
 void *lido__stock_alloc(lido_pool *pool) {
-    if (!thread_is_right(pool, "lido_pool_alloc")) return NULL;
     lido__stock_lock(pool);
     lido__link *block = stock_take_locked(pool);
     lido__stock_unlock(pool);
@@ -43,7 +42,7 @@ void *lido__stock_alloc(lido_pool *pool) {
 }
 
 void lido__stock_free(lido_pool *pool, void *p) {
-    if (!thread_is_right(pool, "lido_pool_free")) return;
+    if (!lido__stock_allows(pool, "lido_pool_free")) return;
     lido__link *link = (lido__link *)p;
     lido__stock_lock(pool);
     if (LIDO_UNLIKELY(pool->live == 0)) {
