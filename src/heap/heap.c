@@ -15,25 +15,26 @@ __attribute__((weak)) lido__foreign lido__foreign_malloc;
 
 static lido_pool classes[LIDO__CLASS_COUNT];
 // Made one by one, when first needed: a small program uses a few, and all of them are ten pages.
-static _Atomic uint8_t class_states[LIDO__CLASS_COUNT];    // 0 not made, 1 being made, 2 made
+static _Atomic uint8_t class_made[LIDO__CLASS_COUNT];    // [atomic:class]
 
 static LIDO__COLD void make_class(unsigned size_class) {
-    for (;;) {
-        uint8_t state = LIDO__ATOMIC_LOAD(&class_states[size_class], acquire);    // pairs with the release below
-        if (state == 2) return;
-        if (state == 0 && LIDO__ATOMIC_CAS(&class_states[size_class], &state, (uint8_t)1, acquire)) break;
-    }
     lido__start();
-    lido_pool_options options = {.name = "malloc", .block_size = lido__class_bytes(size_class), .threads = LIDO_SHARED};
-    lido__pool_init(&classes[size_class], &options, lido__class_entry(size_class));
-    classes[size_class].anonymous = true;
-    LIDO__ATOMIC_STORE(&class_states[size_class], (uint8_t)2, release);
+    lido__lock_acquire(lido__making_lock(), LIDO__RANK_MAKING);
+    if (LIDO__ATOMIC_LOAD(&class_made[size_class], relaxed) == 0) {    // relaxed: written under this lock
+        lido_pool_options options = {
+            .name = "malloc", .block_size = lido__class_bytes(size_class), .threads = LIDO_SHARED};
+        lido__pool_init(&classes[size_class], &options, lido__class_entry(size_class));
+        classes[size_class].anonymous = true;
+        // release, pairs with class_pool
+        LIDO__ATOMIC_STORE(&class_made[size_class], (uint8_t)1, release);
+    }
+    lido__lock_release(lido__making_lock(), LIDO__RANK_MAKING);
 }
 
 LIDO_INLINE lido_pool *class_pool(size_t size) {
     unsigned size_class = lido__class_of(size);
     // acquire, pairs with the release in make_class
-    if (LIDO_UNLIKELY(LIDO__ATOMIC_LOAD(&class_states[size_class], acquire) != 2)) make_class(size_class);
+    if (LIDO_UNLIKELY(LIDO__ATOMIC_LOAD(&class_made[size_class], acquire) == 0)) make_class(size_class);
     return &classes[size_class];
 }
 

@@ -26,7 +26,7 @@ lido_heap_statistics lido_process_stats(void) {
     lido__mapping_totals huge = lido__mappings_totals();
     size_t threads = lido__threads_count();
     // runs that are neither slabs nor thread structures are large objects
-    size_t own = small.held_bytes + threads * LIDO__SLICE_BYTES;
+    size_t own = small.held_bytes + lido__threads_structures() * LIDO__SLICE_BYTES;
     size_t large = segments.used_bytes > own ? segments.used_bytes - own : 0;
     return (lido_heap_statistics){
         .live_bytes = small.live_bytes + large + huge.bytes,

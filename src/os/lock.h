@@ -20,6 +20,7 @@ typedef enum lido__rank {
     LIDO__RANK_HEAPS,         // the list of first-class heaps
     LIDO__RANK_HEAP,          // one of them
     LIDO__RANK_HEAP_LARGE,    // its list of large objects
+    LIDO__RANK_MAKING,        // a size class, or the pool of pools, is being made
     LIDO__RANK_REGISTRY,      // the lists of threads and of pools
     LIDO__RANK_POOL,          // stock and counters of one pool
     LIDO__RANK_SLABS,         // the slabs of one pool

@@ -62,13 +62,19 @@ size_t lido__os_page_bytes(void) {
 // each such part is 64 KiB more resident memory.
 size_t lido__os_memory_bytes(void) {
     struct sysinfo info;
-    if (syscall(SYS_sysinfo, &info) != 0) return 0;
+    int saved = errno;
+    bool known = syscall(SYS_sysinfo, &info) == 0;
+    errno = saved;
+    if (!known) return 0;
     return (size_t)info.totalram * info.mem_unit;
 }
 
 size_t lido__os_address_limit(void) {
     struct rlimit limit;
-    if (syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+    int saved = errno;
+    bool limited = syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    errno = saved;
+    if (!limited) return SIZE_MAX;
     return (size_t)limit.rlim_cur;
 }
 

@@ -36,17 +36,22 @@ static void empty_bin_of(lido__thread *thread, void *context) {
     if (back->batch != 0) lido__bin_empty(pool, lido__bin_at(thread, pool->bin), back);
 }
 
-// The calling thread has not entered.
-static void recall(lido_pool *pool) {
+// Recalls all bins if that has not happened, and takes a block before anybody can allow them again. The calling thread has
+// not entered.
+static void *recall_and_take(lido_pool *pool) {
     LOCK();
-    LIDO__ATOMIC_STORE(&pool->recalled, 1u, relaxed);    // (c) the barrier orders it
-    if (lido__os_barrier_everywhere()) {
-        lido__threads_each_locked(empty_bin_of, pool);
-        uint32_t count;
-        for (lido__link *batch; (batch = lido__depot_pop(&pool->depot, &count, 0)) != NULL;)
-            lido__slabs_give(&pool->slabs, batch);
+    if (LIDO__ATOMIC_LOAD(&pool->recalled, relaxed) == 0) {    // relaxed: changes under this lock only
+        LIDO__ATOMIC_STORE(&pool->recalled, 1u, relaxed);      // (c) the barrier orders it
+        if (lido__os_barrier_everywhere()) {
+            lido__threads_each_locked(empty_bin_of, pool);
+            lido__depot_empty_locked(pool);
+        } else {
+            LIDO__ATOMIC_STORE(&pool->recalled, 0u, release);    // pairs with (b); no bin was touched
+        }
     }
+    void *block = lido__slabs_take(&pool->slabs, 1).first;
     UNLOCK();
+    return block;
 }
 
 static void allow_bins_again(lido_pool *pool) {
@@ -63,11 +68,7 @@ void *lido__bounded_alloc(lido_pool *pool) {
         if (LIDO_LIKELY(block != NULL)) return block;
     }
     void *block = lido__slabs_take(&pool->slabs, 1).first;
-    if (block == NULL && !pool->always_recalled) {
-        recall(pool);
-        block = lido__slabs_take(&pool->slabs, 1).first;
-    }
-    return block;
+    return block == NULL && !pool->always_recalled ? recall_and_take(pool) : block;
 }
 
 void lido__bounded_free(lido_pool *pool, void *p) {

@@ -62,8 +62,10 @@ void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned
     if (pool->capacity != 0) pool->slabs.capacity = pool->capacity;
     pool->batch_max = batch_for(block_bytes);
     if (pool->way == LIDO__WAY_BOUNDED) bound(pool);
-    if (lido__slabs_are_slices(&pool->slabs))
+    if (lido__slabs_are_slices(&pool->slabs)) {
         pool->block_check = (uint32_t)(((UINT64_C(1) << 32) + block_bytes - 1) / block_bytes);
+        pool->block_end = pool->slabs.blocks_per_slab * pool->slabs.block_bytes;
+    }
     strncpy(pool->name, options->name != NULL ? options->name : "pool", LIDO_POOL_NAME_MAX);
     lido__registry_add(pool);
 }
@@ -84,22 +86,22 @@ static bool options_are_good(const lido_pool_options *options) {
 // Pool structures are blocks of a pool of pools.
 static lido_pool *structures(void) {
     static lido_pool pool;
-    static _Atomic uint32_t made;    // 0 no, 1 being made, 2 yes
-    for (;;) {
-        uint32_t state = LIDO__ATOMIC_LOAD(&made, acquire);    // pairs with the release below
-        if (state == 2) return &pool;
-        if (state == 0 && LIDO__ATOMIC_CAS(&made, &state, 1u, acquire)) {
-            lido__start();
-            lido_pool_options options = {.name = "pools",
-                                         .block_size = sizeof(lido_pool),
-                                         .alignment = LIDO__CACHE_LINE,
-                                         .threads = LIDO_SHARED,
-                                         .order = LIDO_FIFO};
-            lido__pool_init(&pool, &options, 0);
-            pool.anonymous = true;
-            LIDO__ATOMIC_STORE(&made, 2u, release);
-        }
+    static _Atomic uint32_t made;
+    if (LIDO_LIKELY(LIDO__ATOMIC_LOAD(&made, acquire) != 0)) return &pool;    // pairs with the release below
+    lido__start();
+    lido__lock_acquire(lido__making_lock(), LIDO__RANK_MAKING);
+    if (LIDO__ATOMIC_LOAD(&made, relaxed) == 0) {    // relaxed: written under this lock
+        lido_pool_options options = {.name = "pools",
+                                     .block_size = sizeof(lido_pool),
+                                     .alignment = LIDO__CACHE_LINE,
+                                     .threads = LIDO_SHARED,
+                                     .order = LIDO_FIFO};
+        lido__pool_init(&pool, &options, 0);
+        pool.anonymous = true;
+        LIDO__ATOMIC_STORE(&made, 1u, release);
     }
+    lido__lock_release(lido__making_lock(), LIDO__RANK_MAKING);
+    return &pool;
 }
 
 lido_pool *lido__pool_structure_new(void) { return lido_pool_alloc(structures()); }
@@ -115,7 +117,7 @@ lido_pool *lido_pool_new(const lido_pool_options *options) {
     lido_pool *pool = lido__pool_structure_new();
     if (pool != NULL && (way == LIDO__WAY_BINS || way == LIDO__WAY_BOUNDED)) {
         bin = lido__entry_new();
-        if (bin == 0) {    // 1,600 shared pools exist: the thread structure has no more bins
+        if (bin == 0) {    // 1,664 shared pools exist: the thread structure has no more bins
             lido__pool_structure_free(pool);
             pool = NULL;
             errno = ENOMEM;
@@ -150,16 +152,21 @@ static void *face_alloc(lido_pool *pool) {
     size_t block_bytes = pool->slabs.block_bytes;
     size_t live = pool->slabs.issued - (size_t)(pool->fresh_end - pool->fresh_next) / block_bytes;
     if (pool->capacity != 0 && live >= pool->capacity) return NULL;
-    if (pool->high_water <= live) pool->high_water = live + 1;
+    void *block = pool->fresh_next;
     if (pool->fresh_next == pool->fresh_end) {
         size_t got, most = pool->capacity != 0 ? pool->capacity - live : SIZE_MAX;
-        pool->fresh_next = lido__slabs_take_fresh(&pool->slabs, most, &got);
-        pool->fresh_end = pool->fresh_next + got * block_bytes;
-        // free blocks in the slabs (after a trim) come one by one, which keeps the high-water mark exact
-        if (got == 0) return lido__slabs_take(&pool->slabs, 1).first;
+        char *fresh = lido__slabs_take_fresh(&pool->slabs, most, &got);
+        if (got != 0) {
+            block = fresh;
+            pool->fresh_next = fresh + block_bytes;
+            pool->fresh_end = fresh + got * block_bytes;
+        } else {    // free blocks in the slabs (after a trim) come one by one, which keeps the high-water mark exact
+            block = lido__slabs_take(&pool->slabs, 1).first;
+        }
+    } else {
+        pool->fresh_next += block_bytes;
     }
-    void *block = pool->fresh_next;
-    pool->fresh_next += block_bytes;
+    if (block != NULL && pool->high_water <= live) pool->high_water = live + 1;
     return block;
 }
 
@@ -180,7 +187,9 @@ static LIDO__NOINLINE void *alloc_rarely(lido_pool *pool) {
     }
     void *block = alloc_once(pool);
     if (LIDO_LIKELY(block != NULL)) return block;
-    if (!lido__slabs_are_exhausted(&pool->slabs) && lido__reclaim(0) > 0) block = alloc_once(pool);
+    // way bins has tried that itself; a confined pool that was called from another thread has nothing to ask for
+    bool again = pool->way != LIDO__WAY_BINS && (pool->threads != LIDO_CONFINED || pool->owner == lido__thread_token());
+    if (again && !lido__slabs_are_exhausted(&pool->slabs) && lido__reclaim(0) > 0) block = alloc_once(pool);
     if (block == NULL) errno = ENOMEM;
     return block;
 }
@@ -221,11 +230,12 @@ static LIDO__NOINLINE void free_rarely(lido_pool *pool, void *p) {
 }
 
 void lido__pool_free_slow(lido_pool *pool, void *p) {
-    if (LIDO_LIKELY(pool->way == LIDO__WAY_BINS)) {
-        if (LIDO_LIKELY(lido__window_entry(p) == pool->bin && lido__bin_push(lido__bin_at(lido__self, pool->bin), p)))
-            return;
-    } else if (pool->way == LIDO__WAY_BOUNDED) {
-        if (LIDO_LIKELY(lido__window_entry(p) == pool->bin && lido__bounded_push(pool, p))) return;
+    if (LIDO_LIKELY(lido__window_entry(p) == pool->bin && (uint16_t)(uintptr_t)p < pool->block_end)) {
+        if (LIDO_LIKELY(pool->way == LIDO__WAY_BINS)) {
+            if (LIDO_LIKELY(lido__bin_push(lido__bin_at(lido__self, pool->bin), p))) return;
+        } else if (pool->way == LIDO__WAY_BOUNDED) {
+            if (LIDO_LIKELY(lido__bounded_push(pool, p))) return;
+        }
     }
     free_rarely(pool, p);
 }

@@ -39,11 +39,12 @@ struct lido_pool {
     uint8_t threads, order;
     uint32_t batch_max;       // blocks in a full batch
     uint32_t block_check;     // see lido__is_multiple; 0: slabs are not single slices
+    uint32_t block_end;       // offset behind the last block in its slice, in the same case
     uint32_t owner_thread;    // of a confined pool, as the system numbers it, for messages
     const void *owner;        // the same as lido__thread_token, for the check
     bool anonymous;           // a size class or a part of a heap: lido_pool_of does not name it
     size_t capacity, alignment;
-    struct lido_heap *heap;    // whose part this is, or NULL
+    struct lido_heap *heap;              // whose part this is, or NULL
     struct lido_object_pool *objects;    // whose memory this is, or NULL; written once, before any block is handed out
     char name[LIDO_POOL_NAME_MAX + 1];
 
@@ -103,6 +104,8 @@ LIDO__HIDDEN void lido__registry_remove(lido_pool *pool);
 // Calls `call` for every listed pool, under the registry's lock.
 LIDO__HIDDEN void lido__registry_each(void (*call)(lido_pool *pool, void *context), void *context);
 LIDO__HIDDEN lido__lock *lido__registry_lock(void);
+// For what is made once, when first needed.
+LIDO__HIDDEN lido__lock *lido__making_lock(void);
 
 // Options, thread-exit hook, fork handlers: once, from whatever call comes first.
 LIDO__HIDDEN void lido__start(void);

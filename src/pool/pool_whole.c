@@ -13,7 +13,8 @@
 #include <errno.h>
 
 static void gather_face(lido_pool *pool) {
-    lido__link *list = NULL, *next;    // the slabs want it to end with NULL; its order does not matter to them
+    // the slabs want it to end with NULL; its order does not matter to them
+    lido__link *list = NULL, *next;
     // it ends with NULL if it is a ring, after a double free: the second pass through the block finds its link turned
     for (lido__link *link = pool->face.free; link > LIDO__POOL_END; link = next) {
         next = link->next;
@@ -37,9 +38,9 @@ static void gather_stock(lido_pool *pool) {
 }
 
 static void gather_depot(lido_pool *pool) {
-    uint32_t count;
-    for (lido__link *batch; (batch = lido__depot_pop(&pool->depot, &count, 0)) != NULL;)
-        lido__slabs_give(&pool->slabs, batch);
+    lido__lock_acquire(lido__registry_lock(), LIDO__RANK_REGISTRY);
+    lido__depot_empty_locked(pool);
+    lido__lock_release(lido__registry_lock(), LIDO__RANK_REGISTRY);
 }
 
 // What is within reach of the calling thread while others use the pool.
@@ -72,7 +73,7 @@ void lido_pool_free_all(lido_pool *pool) {
 
 size_t lido_pool_trim(lido_pool *pool) {
     gather(pool);
-    size_t bytes = lido__slabs_trim(&pool->slabs);
+    size_t bytes = lido__slabs_trim(&pool->slabs, true);
     return bytes + lido__segments_purge(true, 0);
 }
 

@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-static lido__lock the_lock;
+static lido__lock the_lock, making_lock;
 #define LOCK() lido__lock_acquire(&the_lock, LIDO__RANK_REGISTRY)
 #define UNLOCK() lido__lock_release(&the_lock, LIDO__RANK_REGISTRY)
 
@@ -23,6 +23,7 @@ static _Atomic(lido_pool *) pool_at_entry[LIDO__BIN_COUNT];    // [lock:registry
 static lido_pool *all_pools;                                   // [lock:registry]
 
 lido__lock *lido__registry_lock(void) { return &the_lock; }
+lido__lock *lido__making_lock(void) { return &making_lock; }
 
 lido_pool *lido__pool_at_entry(unsigned entry) {
     return LIDO__ATOMIC_LOAD(&pool_at_entry[entry / LIDO__BIN_BYTES], relaxed);
@@ -42,7 +43,11 @@ unsigned lido__entry_new(void) {
     return entry;
 }
 
-void lido__entry_free(unsigned entry) { LIDO__ATOMIC_STORE(&pool_at_entry[entry / LIDO__BIN_BYTES], NULL, relaxed); }
+void lido__entry_free(unsigned entry) {
+    LOCK();
+    LIDO__ATOMIC_STORE(&pool_at_entry[entry / LIDO__BIN_BYTES], NULL, relaxed);
+    UNLOCK();
+}
 
 void lido__registry_add(lido_pool *pool) {
     LOCK();
@@ -92,6 +97,7 @@ void lido__start(void) {
 // Fork while others allocate: the forking thread takes every lock, so that the child's copy is consistent. In the child the
 // other threads are gone; what their bins held is lost to it, a few batches each.
 static void each_lock(void (*call)(lido__lock *)) {
+    call(&making_lock);
     call(&the_lock);
     for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) call(&pool->lock);
     for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) call(&pool->slabs.lock);
@@ -116,10 +122,8 @@ __attribute__((constructor)) static void watch_forks(void) {
 
 static void reclaim_pool(lido_pool *pool, void *context) {
     size_t *bytes = (size_t *)context;
-    uint32_t count;
-    for (lido__link *batch; (batch = lido__depot_pop(&pool->depot, &count, 0)) != NULL;)
-        lido__slabs_give(&pool->slabs, batch);
-    *bytes += lido__slabs_trim(&pool->slabs);
+    lido__depot_empty_locked(pool);
+    *bytes += lido__slabs_trim(&pool->slabs, false);
 }
 
 size_t lido__reclaim(size_t keep_bytes) {

@@ -16,12 +16,12 @@
 #include <string.h>
 
 enum {
-    // A bin starts with 512 bytes, at most 8 blocks and at least one, and doubles after 16 refills or spills: most bins of most
+    // A bin starts with 256 bytes, at most 8 blocks and at least one, and doubles after 16 refills or spills: most bins of most
     // threads never see so many, and a thread that did a little of everything (8 blocks of 27 sizes to 5 KB) and now idles
     // holds 40 KB, where doubling each time left it with 200.
     GROW_EVENTS = 16,
     BATCH_FIRST = 8,
-    BATCH_FIRST_BYTES = 512,
+    BATCH_FIRST_BYTES = 256,
     CACHED_STRUCTURES = 16,    // of ended threads, kept for the next ones: their pages are present and zero
 };
 
@@ -33,6 +33,7 @@ static lido__thread *all_threads;      // [lock:registry]
 static lido__thread *cached;           // [lock:registry] linked by `next`
 static unsigned cached_count;          // [lock:registry]
 static size_t thread_count;            // [lock:registry]
+static size_t structure_count;         // [lock:registry] in use, cached, or lost in a fork
 static uint32_t next_depot_start;      // [lock:registry]
 static unsigned entry_limit;           // [lock:registry] no bin at or above this was ever used by a thread
 static _Atomic uint32_t trim_epoch;    // relaxed: a wish
@@ -86,7 +87,14 @@ void lido__bin_fill(lido_pool *pool, lido__bin *bin, lido__bin_back *back, lido_
 lido__link *lido__bin_put(lido_pool *pool, lido__bin *bin, lido__bin_back *back, void *p, uint32_t *count) {
     lido__link *leaves = NULL, *link = (lido__link *)p;
     if (LIDO_UNLIKELY(back->batch == 0)) bin_start(pool, bin, back);
-    if (bin->room == 0) {    // head is full: it becomes the spare, and the old spare leaves
+    if (bin->room == 0 &&
+        back->batch == 1) {    // no spare yet: one block is all that a hardly used bin of large blocks keeps
+        leaves = bin->head;
+        *count = 1;
+        bin->head = NULL;
+        bin->room = 1;
+        bin_grow(pool, bin, back);
+    } else if (bin->room == 0) {    // head is full: it becomes the spare, and the old spare leaves
         leaves = back->spare;
         *count = back->spare_count;
         back->spare = bin->head;
@@ -179,6 +187,9 @@ static lido__thread *structure_new(void) {
     bool zero;
     lido__slab *run = lido__run_new(LIDO__RUN_META, 1, 1, LIDO__ENTRY_META, &zero);
     if (run == NULL) return NULL;
+    LOCK();
+    structure_count++;
+    UNLOCK();
     thread = (lido__thread *)(void *)lido__slab_memory(run);
     if (!zero) memset(thread, 0, sizeof *thread);
     return thread;
@@ -195,6 +206,8 @@ static void structure_free(lido__thread *thread, unsigned limit) {
         thread->next = cached;
         cached = thread;
         cached_count++;
+    } else {
+        structure_count--;
     }
     UNLOCK();
     if (!keep) lido__run_free(lido__slab_of(thread));
@@ -280,6 +293,15 @@ void lido__thread_end(void *argument) {
 
 // --- all threads ----------------------------------------------------------------------------------------------------
 
+void lido__depot_empty_locked(lido_pool *pool) {
+    uint32_t count;
+    for (;;) {
+        lido__link *batch = (lido__link *)lido__depot_pop(&pool->depot, &count, 0);
+        if (batch == NULL) return;
+        lido__slabs_give(&pool->slabs, batch);
+    }
+}
+
 void lido__threads_each_locked(void (*call)(lido__thread *thread, void *context), void *context) {
     for (lido__thread *thread = all_threads; thread != NULL; thread = thread->next) call(thread, context);
 }
@@ -317,6 +339,13 @@ __attribute__((no_sanitize("thread"))) size_t lido__threads_stock_locked(const l
     return blocks;
 }
 
+size_t lido__threads_structures(void) {
+    LOCK();
+    size_t count = structure_count;
+    UNLOCK();
+    return count;
+}
+
 size_t lido__threads_count(void) {
     LOCK();
     size_t count = thread_count;
@@ -328,6 +357,7 @@ void lido__threads_trim(void) {
     LOCK();
     lido__thread *list = cached;
     cached = NULL;
+    structure_count -= cached_count;
     cached_count = 0;
     UNLOCK();
     while (list != NULL) {

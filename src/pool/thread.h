@@ -123,6 +123,9 @@ LIDO__HIDDEN void lido__bin_empty(lido_pool *pool, lido__bin *bin, lido__bin_bac
 LIDO__HIDDEN uint32_t lido__bin_wants(const lido_pool *pool, const lido__bin_back *back);
 // The calling thread's structure, made if need be; lido__thread_none if there is no memory or the thread has ended.
 LIDO__HIDDEN lido__thread *lido__thread_self(void);
+// Empties the depot into the slabs. Caller holds the registry's lock: so a recall or a reset does not miss a batch that another
+// thread has in its hand.
+LIDO__HIDDEN void lido__depot_empty_locked(lido_pool *pool);
 // Calls `call` for every thread. Caller holds the registry's lock.
 LIDO__HIDDEN void lido__threads_each_locked(void (*call)(lido__thread *thread, void *context), void *context);
 
@@ -135,6 +138,8 @@ LIDO__HIDDEN void lido__threads_drain(lido_pool *pool);
 // Blocks in the bins of all threads for `pool`: exact while they are quiet. Caller holds the registry's lock.
 LIDO__HIDDEN size_t lido__threads_stock_locked(const lido_pool *pool);
 LIDO__HIDDEN size_t lido__threads_count(void);
+// Structures that exist, a slice each, also of threads that have ended.
+LIDO__HIDDEN size_t lido__threads_structures(void);
 // The hook at thread exit; `argument` is the thread's structure.
 LIDO__HIDDEN void lido__thread_end(void *argument);
 // Tells how far flushes must look. Caller holds the registry's lock.

@@ -125,9 +125,10 @@ static cached_mapping take_due(bool all, size_t limit, uint32_t now, uint32_t de
     cached_mapping *oldest = NULL;
     for (size_t i = 0; i < CACHE_SLOTS; i++) {
         if (cache[i].start == NULL) continue;
-        if (oldest == NULL || now - cache[i].freed_at > now - oldest->freed_at) oldest = &cache[i];
+        if (oldest == NULL || lido__os_age_ms(now, cache[i].freed_at) > lido__os_age_ms(now, oldest->freed_at))
+            oldest = &cache[i];
     }
-    if (oldest != NULL && (all || totals.cached_bytes > limit || now - oldest->freed_at >= delay)) {
+    if (oldest != NULL && (all || totals.cached_bytes > limit || lido__os_age_ms(now, oldest->freed_at) >= delay)) {
         due = *oldest;
         oldest->start = NULL;
         totals.cached_bytes -= due.bytes;
@@ -163,7 +164,7 @@ static void put_in_cache(void *start, size_t bytes) {
         totals.cached_bytes += bytes;
         kept = true;
     }
-    bool due = now - last_purge > delay / 4 || totals.cached_bytes > limit;
+    bool due = lido__os_age_ms(now, last_purge) > delay / 4 || totals.cached_bytes > limit;
     if (due) last_purge = now;
     UNLOCK();
     if (!kept) lido__os_release(start, bytes);
@@ -231,6 +232,10 @@ lido__mapping lido__mapping_resize(void *start, size_t bytes) {
     // Under the lock: another thread's new mapping could otherwise get the old address before the table knows.
     LOCK();
     lido__mapping *entry = find(start);
+    // it may be of hugetlb, which comes and goes in whole huge pages
+    if (entry != NULL && (((uintptr_t)start | entry->bytes) & (LIDO__OS_HUGE_BYTES - 1)) == 0) {
+        bytes = lido__round_up(bytes, LIDO__OS_HUGE_BYTES);
+    }
     void *moved = entry != NULL ? lido__os_remap(start, entry->bytes, bytes) : NULL;
     if (moved != NULL) {
         totals.bytes += bytes - entry->bytes;
@@ -242,15 +247,19 @@ lido__mapping lido__mapping_resize(void *start, size_t bytes) {
     return mapping;
 }
 
-void lido__mappings_free_of(const void *owner) {
-    for (size_t i = 0;;) {
-        LOCK();
-        while (i < table_size && (table[i].start == NULL || table[i].owner != owner)) i++;
-        void *start = i < table_size ? table[i].start : NULL;
-        UNLOCK();
-        if (start == NULL) return;
-        lido__mapping_free(start);    // may shift another entry into place i: look at i again
+static void *first_of(const void *owner) {
+    void *start = NULL;
+    LOCK();
+    for (size_t i = 0; i < table_size && start == NULL; i++) {
+        if (table[i].start != NULL && table[i].owner == owner) start = table[i].start;
     }
+    UNLOCK();
+    return start;
+}
+
+void lido__mappings_free_of(const void *owner) {
+    // from the first place each time: what others do meanwhile moves entries
+    for (void *start = first_of(owner); start != NULL; start = first_of(owner)) lido__mapping_free(start);
 }
 
 lido__mapping_totals lido__mappings_totals(void) {

@@ -93,7 +93,7 @@ static bool window_open(void) {
         size_t step = (size_t)(lido__os_random() * 2654435761u + (unsigned)i * 0x9E3779B9u) >> (32 - PLACE_COUNT_LOG2);
         uintptr_t place = ((uintptr_t)PLACE_FIRST_TIB << 40) + (step << LIDO__SEGMENT_SHIFT);
         lido__os_result result = lido__os_reserve_at((void *)place, LIDO__SLICE_BYTES);
-        if (result == LIDO__OS_REFUSED) return false;
+        // refused may also mean that addresses do not reach that far: below, the system chooses
         if (result == LIDO__OS_OK) {
             lido__os_release((void *)place, LIDO__SLICE_BYTES);
             base = place;
@@ -279,6 +279,7 @@ lido__slab *lido__run_new(lido__run_kind kind, size_t count, size_t alignment, u
 static void free_slices(lido__segment *segment, size_t start, size_t count, uint32_t now) {
     for (size_t i = start; i < start + count; i++) {
         segment->slabs[i].kind = LIDO__RUN_FREE;
+        segment->slabs[i].set = NULL;
         segment->slabs[i].back = 0;
         segment->slabs[i].freed_at = now;
     }
@@ -296,7 +297,7 @@ static bool cut_run_locked(lido__slab *run, size_t from) {
     uint32_t delay = LIDO__ATOMIC_LOAD(&lido__options.purge_delay_ms, relaxed);
     set_entries(run, from, run->slice_count, LIDO__ENTRY_NONE);
     free_slices(lido__segment_of(run), lido__slab_slice(run) + from, run->slice_count - from, now);
-    bool due = now - last_purge > delay / 4 || delay == 0;
+    bool due = lido__os_age_ms(now, last_purge) > delay / 4 || delay == 0;
     if (due) last_purge = now;
     return due;
 }
@@ -344,7 +345,7 @@ static bool claim_purgeable(size_t *slot, size_t *start, size_t *count, uint32_t
              i = map_find(segment->dirty, i + 1, limit, true)) {
             size_t end = i;
             while (end < limit && map_get(segment->dirty, end) && !map_get(segment->used, end) &&
-                   now - segment->slabs[end].freed_at >= delay) {
+                   lido__os_age_ms(now, segment->slabs[end].freed_at) >= delay) {
                 end++;
             }
             if (end == i) continue;

@@ -41,8 +41,8 @@ typedef enum lido__run_kind {
 
 // One for each slice; the first slice of a run holds the run's data, the others only `back`.
 typedef struct lido__slab {
-    struct lido__slab_set *set;            // [const while in use] slabs only
-    struct lido__slab *next, *previous;    // [lock:slabs] in one of the set's lists
+    _Alignas(64) struct lido__slab_set *set;    // [const while in use] slabs only
+    struct lido__slab *next, *previous;         // [lock:slabs] in one of the set's lists
     union {
         struct {
             uint32_t fresh;         // [lock:slabs] blocks [0, fresh) were handed out at least once
@@ -62,7 +62,7 @@ typedef struct lido__slab {
     uint8_t kind;            // [const while in use] lido__run_kind
     bool huge;               // [const while in use] in memory that was advised huge
 } lido__slab;
-_Static_assert(sizeof(lido__slab) <= 64, "descriptors are 64 bytes");
+_Static_assert(sizeof(lido__slab) == 64, "descriptors are cache lines");
 
 enum {
     LIDO__BITMAP_WORDS = 64,                          // a slice

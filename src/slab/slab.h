@@ -89,7 +89,8 @@ LIDO__HIDDEN void lido__slabs_release(lido__slab_set *set);    // the same, and 
 LIDO__HIDDEN size_t lido__slabs_visit(lido__slab_set *set, bool (*visit)(void *block, void *context), void *context);
 
 // Empty slabs go back to the segments, free OS pages of the others to the system. Returns the bytes of the latter.
-LIDO__HIDDEN size_t lido__slabs_trim(lido__slab_set *set);
+// What was prewarmed stays, unless prewarmed_too. Nothing happens while a visit is under way.
+LIDO__HIDDEN size_t lido__slabs_trim(lido__slab_set *set, bool prewarmed_too);
 LIDO__HIDDEN bool lido__slabs_verify(lido__slab_set *set);
 
 // The index of the block in which p lies; *exact: p is its first byte. Requires: p lies in `slab`.

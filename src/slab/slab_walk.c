@@ -76,12 +76,19 @@ static void settle_after_visit(lido__slab_set *set) {
     }
 }
 
+static void set_visiting(lido__slab_set *set, bool visiting) {
+    lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
+    set->visiting = visiting;
+    if (!visiting) settle_after_visit(set);
+    lido__lock_release(&set->lock, LIDO__RANK_SLABS);
+}
+
 size_t lido__slabs_visit(lido__slab_set *set, bool (*visit)(void *block, void *context), void *context) {
     size_t visited = 0;
-    set->visiting = true;    // the visitor may free: slabs must stay in their lists; nobody else is here
+    // the visitor may free, and another thread may reclaim: slabs must stay in their lists
+    set_visiting(set, true);
     if (visit_list(set, set->full, visit, context, &visited)) visit_list(set, set->available, visit, context, &visited);
-    set->visiting = false;
-    settle_after_visit(set);
+    set_visiting(set, false);
     return visited;
 }
 
@@ -107,10 +114,14 @@ static size_t purge_free_pages(lido__slab_set *set, lido__slab *slab) {
     return bytes + purge_range(memory + (size_t)slab->fresh * set->block_bytes, end);
 }
 
-size_t lido__slabs_trim(lido__slab_set *set) {
+size_t lido__slabs_trim(lido__slab_set *set, bool prewarmed_too) {
     lido__slab *doomed = NULL;
     size_t bytes = 0;
     lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
+    if (set->visiting || (set->keep_slabs > 1 && !prewarmed_too)) {
+        lido__lock_release(&set->lock, LIDO__RANK_SLABS);
+        return 0;
+    }
     for (lido__slab *slab = set->available, *next; slab != NULL; slab = next) {
         next = slab->next;
         if (slab->free_count != slab->fresh) {

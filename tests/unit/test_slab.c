@@ -128,7 +128,7 @@ static void nothing_to_take(void **state) {
     assert_true(lido__slabs_prewarm(&set, 0));
     assert_state(0, 0, 0);
     assert_int_equal(lido__slabs_visit(&set, NULL, NULL), 0);
-    assert_int_equal(lido__slabs_trim(&set), 0);
+    assert_int_equal(lido__slabs_trim(&set, true), 0);
     lido__slabs_release(&set);
 }
 
@@ -280,7 +280,7 @@ static void prewarm_makes_present(void **state) {
     assert_state(0, 0, 3);    // what was made ready stays
     assert_true(lido__slabs_prewarm(&set, 3072));
     assert_state(0, 0, 3);
-    lido__slabs_trim(&set);    // trim takes it back
+    lido__slabs_trim(&set, true);    // trim takes it back
     assert_state(0, 0, 0);
     lido__slabs_release(&set);
 }
@@ -430,7 +430,7 @@ static void trim_gives_pages_back(void **state) {
     give(blocks + 1024, 64);             // the first page of the second
     give(blocks + 1024 + 100, 60);       // no whole page
     give(blocks + 2048 + 512, 512);      // the upper half of the third
-    assert_int_equal(lido__slabs_trim(&set), PAGE + SLICE / 2);
+    assert_int_equal(lido__slabs_trim(&set, true), PAGE + SLICE / 2);
     assert_state(2048 - 64 - 60 - 512, 2048, 2);
     assert_int_equal(present_pages(blocks[1024], SLICE), 15);
     assert_int_equal(present_pages(blocks[2048], SLICE), 8);
@@ -450,7 +450,7 @@ static void trim_never_issued_pages(void **state) {
     assert_true(lido__slabs_prewarm(&set, 16));
     spread(lido__slabs_take(&set, 1), blocks, 1);
     assert_int_equal(present_pages(blocks[0], SLICE), 16);
-    assert_int_equal(lido__slabs_trim(&set), 15 * PAGE);
+    assert_int_equal(lido__slabs_trim(&set, true), 15 * PAGE);
     assert_int_equal(present_pages(blocks[0], SLICE), 1);
     give(blocks, 1);
     lido__slabs_release(&set);

@@ -115,7 +115,7 @@ static void random_whole(set_model *m) {
             if (!lido__slabs_prewarm(&m->set, pick_below(2 * TAKE_MAX))) assert_true(failing);
             break;
         case 4:
-        case 5: lido__slabs_trim(&m->set); break;
+        case 5: lido__slabs_trim(&m->set, true); break;
         case 6: lido__segments_purge(pick_below(2) == 0, pick_below(1 << 20)); break;
         default: {
             size_t visited = lido__slabs_visit(&m->set, check_and_drop_some, m);
@@ -209,7 +209,7 @@ static void take_and_give(unsigned index, void *argument) {
             first = link;
         }
         lido__slabs_give(&m->set, first);
-        if (unit_random(&random) % 200 == 0) lido__slabs_trim(&m->set);
+        if (unit_random(&random) % 200 == 0) lido__slabs_trim(&m->set, true);
         if (unit_random(&random) % 500 == 0) lido__slabs_prewarm(&m->set, 700);
     }
     for (; count > 0; count--) {
