@@ -36,13 +36,13 @@ LIDO_API size_t lido_usable_size(const void *p);
 // What lido_malloc(size) would give: usable bytes for a request. 0 if no such request can succeed.
 LIDO_API size_t lido_good_size(size_t size);
 // Gives all free memory back to the system, of all threads but for what sits in other threads' bins (bounded, and asked
-// for: each thread gives its own back at its next slow call). Keeps about `keep_bytes` ready. Returns bytes decommitted.
+// for: each thread gives its own back at its next slow call). Keeps about `keep_bytes` ready. Returns the bytes given back.
 LIDO_API size_t lido_trim(size_t keep_bytes);
 
 typedef struct lido_heap_statistics {
-    size_t live_bytes;          // in blocks that the program holds, after rounding; of pools and heaps that belong to one
-                                // thread, which no other may look into, all blocks that they have taken
-    size_t held_bytes;          // address space in segments and huge objects
+    size_t live_bytes;    // in blocks that the program holds, after rounding; of pools and heaps that belong to one
+                          // thread, which no other may look into, all blocks that they have taken
+    size_t held_bytes;    // address space in segments and huge objects
     size_t committed_bytes;     // readable and writable
     size_t dirty_free_bytes;    // free, and not yet given back to the system
     size_t segment_count, huge_count, huge_bytes, thread_count;
@@ -60,7 +60,10 @@ typedef struct lido_heap_options {
 // NULL options are the defaults. Fails: NULL; EINVAL, ENOMEM.
 LIDO_API LIDO_ATTR_MUST_USE lido_heap *lido_heap_new(const lido_heap_options *options);
 // Frees every block of the heap, and the heap. NULL is ignored.
+// Requires: no other thread uses the heap or any of its blocks, now or later.
 LIDO_API void lido_heap_destroy(lido_heap *heap);
+// As lido_malloc, lido_aligned_alloc and lido_realloc, but from this heap; a block of another heap moves here when it must move.
+// Threads: as the heap's kind; for a LOCAL heap that goes for lido_free of its blocks too.
 LIDO_API LIDO_ATTR_MALLOC LIDO_ATTR_ALLOC_SIZE(2) void *lido_heap_alloc(lido_heap *heap, size_t size);
 LIDO_API LIDO_ATTR_MALLOC LIDO_ATTR_ALLOC_SIZE(3) void *lido_heap_alloc_aligned(lido_heap *heap, size_t alignment,
                                                                                 size_t size);

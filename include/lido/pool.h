@@ -5,7 +5,7 @@
 //
 //   LIDO_LOCAL     one thread at a time uses the pool (hand it over as you would any unlocked structure).
 //                  lido_pool_alloc and lido_pool_free are a few inline instructions: an intrusive free list.
-//   LIDO_CONFINED  as LOCAL, but tied to the thread that made it: a call from any other thread is reported.
+//   LIDO_CONFINED  as LOCAL, but tied to the thread that made it: an alloc or a free from any other thread is reported.
 //   LIDO_SHARED    any thread allocates, any thread frees. Each thread keeps a small stock of blocks (a bin), so the
 //                  common call touches nothing that another thread touches.
 //
@@ -69,7 +69,7 @@ typedef struct lido_pool_statistics {
     size_t slab_count;
 } lido_pool_statistics;
 
-// Makes a pool. Options are copied; a zeroed field means its default, NULL is not accepted.
+// Makes a pool. At most 1,664 SHARED pools in LIFO order exist at a time (ENOMEM beyond). Options are copied; a zeroed field means its default, NULL is not accepted.
 // Threads: any. Fails: NULL; EINVAL for options out of range, ENOMEM. Cost: microseconds; no memory for blocks is
 // taken before the first allocation unless prewarm asks for it.
 LIDO_API LIDO_ATTR_MUST_USE lido_pool *lido_pool_new(const lido_pool_options *options);
@@ -150,6 +150,7 @@ LIDO_API lido_pool *lido_pool_of(const void *p);
 // Requires: no other thread uses the pool.
 LIDO_API size_t lido_pool_visit_live(lido_pool *pool, bool (*visit)(void *block, void *context), void *context);
 
+// Threads: as the pool's kind. Cost: the registry's lock, a look at each thread's bin; LOCAL: a walk of the free list.
 LIDO_API lido_pool_statistics lido_pool_stats(lido_pool *pool);
 LIDO_API size_t lido_pool_block_size(const lido_pool *pool);
 LIDO_API const char *lido_pool_name(const lido_pool *pool);

@@ -27,7 +27,8 @@ static const lido_option_info table[] = {
     {"huge_from_mb", "MiB|never", "16",
      "ask for huge pages once the heap is this large: a half-used 2 MiB page then wastes at most an eighth"},
     {"hugetlb", "0|1", "0",
-     "take objects above 8 MiB from the huge pages that the system has set aside (vm.nr_hugepages), while there are "
+     "take huge objects (above 8 MiB, or grown by realloc) of 2 MiB and more from the huge pages that the system has "
+     "set aside (vm.nr_hugepages), while there are "
      "any; they are nobody else's then"},
     {"populate", "0|1", "1", "bring in the fresh slabs of a growing pool in one call instead of a fault per page"},
     {"on_misuse", "abort|continue", "abort",

@@ -43,7 +43,7 @@ LIDO__HIDDEN bool lido__os_purge(void *start, size_t bytes);
 LIDO__HIDDEN bool lido__os_decommit(void *start, size_t bytes);
 LIDO__HIDDEN void lido__os_release(void *start, size_t bytes);
 
-// Reserve and commit in one, for memory that lives by itself. NULL if refused. Not charged before it is touched.
+// Reserve and commit in one, for memory that lives by itself. NULL if refused. Costs memory when touched; charged at once where overcommit is off.
 LIDO__HIDDEN void *lido__os_map(size_t bytes);
 // The same out of the pages that the administrator set aside (hugetlb), as long as there are any: NULL is normal. `bytes` is a
 // multiple of LIDO__OS_HUGE_BYTES, and so is the address.

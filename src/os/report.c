@@ -4,6 +4,7 @@
 // See report.h.
 #include "os/report.h"
 
+#include "base/atomics.h"
 #include "base/format.h"
 #include "base/options.h"
 #include "os/os.h"
@@ -34,7 +35,7 @@ void lido__misuse(const char *format, ...) {
     va_start(arguments, format);
     write_line(format, arguments);
     va_end(arguments);
-    if (lido__options.misuse_continues == 0) abort();
+    if (LIDO__ATOMIC_LOAD(&lido__options.misuse_continues, relaxed) == 0) abort();    // relaxed: see options.h
 }
 
 void lido__assert_failed(const char *what, const char *file, int line) {

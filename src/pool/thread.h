@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the lido authors
 //
 // What a thread owns: one bin for each pool that has bins, in one structure of 64 KiB of address space of which only
-// the touched pages cost memory (two, as long as the program has fewer than 250 shared pools).
+// the touched pages cost memory (two, as long as the program has at most 124 shared pools).
 //
 //      lido__self ──►  +0       bins[]    16 bytes each: head, room, check     touched by every alloc and free
 //                      +28 KiB  about     who this is, the registry's links

@@ -17,7 +17,7 @@ enum {
     COMMIT_LEAST_SLICES = 4,
     COMMIT_SHARE = 8,
     HUGE_SLICES = (2 << 20) / LIDO__SLICE_BYTES,
-    // Where segments are wanted: 2 to 14 TiB, far from where Linux puts programs, libraries, stacks and mmap, within what
+    // Where segments are wanted: 2 to 10 TiB (2^18 places of 32 MiB), far from where Linux puts programs, libraries, stacks and mmap, within what
     // Valgrind manages, and a different place in every process.
     PLACE_FIRST_TIB = 2,
     PLACE_COUNT_LOG2 = 18,

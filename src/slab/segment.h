@@ -17,7 +17,8 @@
 //      used   dirty
 //       0      0     free, reads as zero
 //       0      1     free, was in use: purged after a while (decay)
-//       1      x     handed out; x says whether it may be non-zero to its owner
+//       1      1     handed out, or being purged
+//       1      0     the header, and what a short segment lacks
 // Slices at or above `committed` are reserved only; committed grows in steps and never shrinks.
 //
 // A segment may be short (slice_count < 512) if the system would not give the whole range.

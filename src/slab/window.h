@@ -13,7 +13,7 @@
 // small block fall into the slow half for everything else:
 //      LIDO__ENTRY_NONE   no lido memory (also what lies outside of the window)
 //      LIDO__ENTRY_LARGE  a run of slices that is one object
-//      LIDO__ENTRY_SLOW   a slab of a pool without bins (local, confined, bounded, FIFO, of a first-class heap)
+//      LIDO__ENTRY_SLOW   a slab of a pool without bins (local, confined, FIFO, of a first-class heap)
 //      LIDO__ENTRY_META   lido's own
 //
 // The window is address arithmetic, not a reservation: only segments take address space. Its size follows physical
