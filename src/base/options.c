@@ -22,8 +22,8 @@ void (*lido__options_warn)(const char *format, ...);
 
 static const lido_option_info table[] = {
     {"purge_delay_ms", "milliseconds", "1000",
-     "give free memory back after this long; 0 at once. A second outlasts the phases of most programs; each return "
-     "costs faults later"},
+     "give free memory back after this long, at the next free of a slab, large or huge object; 0 at once. A second "
+     "outlasts the phases of most programs; each return costs faults later"},
     {"huge_from_mb", "MiB|never", "16",
      "ask for huge pages once the heap is this large: a half-used 2 MiB page then wastes at most an eighth"},
     {"hugetlb", "0|1", "0",
