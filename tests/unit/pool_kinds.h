@@ -13,8 +13,8 @@ typedef struct pool_kind {
     const char *name;
     lido_threads threads;
     lido_order order;
-    size_t capacity;       // 0: none
-    bool exact_high;       // its high-water mark is exact
+    size_t capacity;    // 0: none
+    bool exact_high;    // its high-water mark is exact
 } pool_kind;
 
 static const pool_kind pool_kinds[] = {
@@ -34,8 +34,12 @@ static const pool_kind pool_kinds[] = {
 enum { POOL_KINDS = sizeof pool_kinds / sizeof pool_kinds[0] };
 
 static inline lido_pool *pool_of_kind(const pool_kind *kind, size_t block_size, size_t alignment, size_t capacity) {
-    lido_pool *pool = lido_pool_new(&(lido_pool_options){.name = kind->name, .block_size = block_size, .alignment = alignment,
-                                                         .threads = kind->threads, .order = kind->order, .capacity = capacity});
+    lido_pool *pool = lido_pool_new(&(lido_pool_options){.name = kind->name,
+                                                         .block_size = block_size,
+                                                         .alignment = alignment,
+                                                         .threads = kind->threads,
+                                                         .order = kind->order,
+                                                         .capacity = capacity});
     UNIT_CHECK(pool != NULL);
     return pool;
 }

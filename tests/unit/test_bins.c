@@ -15,7 +15,8 @@
 #include <stdlib.h>
 
 static lido_pool *shared_pool(size_t block_size) {
-    lido_pool *pool = lido_pool_new(&(lido_pool_options){.name = "bins", .block_size = block_size, .threads = LIDO_SHARED});
+    lido_pool *pool =
+        lido_pool_new(&(lido_pool_options){.name = "bins", .block_size = block_size, .threads = LIDO_SHARED});
     UNIT_CHECK(pool != NULL && pool->way == LIDO__WAY_BINS);
     return pool;
 }
@@ -37,7 +38,8 @@ static void check_is_the_remainder(void **state) {
         }
         lido__bin bin = {.room = 1, .check = check};
         for (uint32_t offset = 0; offset < 65536; offset += 8) {
-            if (lido__bin_push(&bin, slice + offset) != (offset % bytes == 0)) fail_msg("push: block size %zu, offset %u", bytes, offset);
+            if (lido__bin_push(&bin, slice + offset) != (offset % bytes == 0))
+                fail_msg("push: block size %zu, offset %u", bytes, offset);
             bin.room = 1;
         }
         lido_pool_destroy(pool);
@@ -72,7 +74,7 @@ static void push_and_pop(void **state) {
     assert_int_equal(bin.room, 0);
     assert_false(lido__bin_push(&bin, slice + 128));    // full
     assert_int_equal(bin.room, 0);
-    assert_false(lido__bin_push(&bin, slice + 8));      // not a block
+    assert_false(lido__bin_push(&bin, slice + 8));    // not a block
     assert_ptr_equal(lido__bin_pop(&bin), slice + 64);
     assert_ptr_equal(lido__bin_pop(&bin), slice);
     assert_null(lido__bin_pop(&bin));
@@ -395,7 +397,8 @@ static void threads_without_structure(void **state) {
     lido_pool *pool = shared_pool(64);
     lido_pool_free(pool, lido_pool_alloc(pool));
     lido__thread_flush_pool(pool);
-    unit_threads(1, use_and_end, (lido_pool *[]){pool, pool, pool});    // a cached structure: arming is the first OS call
+    unit_threads(1, use_and_end,
+                 (lido_pool *[]){pool, pool, pool});    // a cached structure: arming is the first OS call
     unit_threads(1, do_without, pool);
     check_sum(pool, 0);
     lido_pool_destroy(pool);

@@ -39,7 +39,8 @@ static void not_a_block_of_the_pool(void **state) {
     (void)state;
     int local = 0;
     lido_pool *other = lido_pool_new(&(lido_pool_options){.name = "other", .block_size = 40});
-    void *theirs = lido_pool_alloc(other), *block_of_libc = malloc(100), *block_of_lido = lido_malloc(100), *large = lido_malloc(100000);
+    void *theirs = lido_pool_alloc(other), *block_of_libc = malloc(100), *block_of_lido = lido_malloc(100),
+         *large = lido_malloc(100000);
     void *const wrong[] = {theirs, &local, block_of_libc, block_of_lido, large, (void *)(uintptr_t)12345, other};
     for (size_t k = 0; k < POOL_KINDS; k++) {
         if (!looks_at_blocks(&pool_kinds[k])) continue;
@@ -48,7 +49,8 @@ static void not_a_block_of_the_pool(void **state) {
         for (size_t i = 0; i < COUNT_OF(wrong); i++) {
             unit_catch_begin();
             lido_pool_free(pool, wrong[i]);
-            assert_says(unit_catch_end(), line("lido: lido_pool_free(%p): not a block of pool '%s'\n", wrong[i], pool_kinds[k].name));
+            assert_says(unit_catch_end(),
+                        line("lido: lido_pool_free(%p): not a block of pool '%s'\n", wrong[i], pool_kinds[k].name));
         }
         assert_int_equal(lido_pool_stats(pool).live, 1);
         lido_pool_free(pool, NULL);
@@ -74,8 +76,10 @@ static void inside_a_block(void **state) {
             for (size_t offset = 8; offset < size; offset += 8 + size / 20 * 8) {
                 unit_catch_begin();
                 lido_pool_free(pool, block + offset);
-                assert_says(unit_catch_end(), line("lido: lido_pool_free(%p): inside a block of pool '%s', %zu bytes after its start at %p\n",
-                                                   (void *)(block + offset), pool_kinds[k].name, offset, (void *)block));
+                assert_says(
+                    unit_catch_end(),
+                    line("lido: lido_pool_free(%p): inside a block of pool '%s', %zu bytes after its start at %p\n",
+                         (void *)(block + offset), pool_kinds[k].name, offset, (void *)block));
             }
             assert_int_equal(lido_pool_stats(pool).live, 2);
             lido_pool_free(pool, first);
@@ -89,7 +93,8 @@ static void inside_a_block(void **state) {
 static void behind_the_last_block(void **state) {
     (void)state;
     for (size_t k = 0; k < POOL_KINDS; k++) {
-        if (pool_kinds[k].threads != LIDO_CONFINED && pool_kinds[k].order != LIDO_FIFO) continue;    // bins see it later
+        if (pool_kinds[k].threads != LIDO_CONFINED && pool_kinds[k].order != LIDO_FIFO)
+            continue;    // bins see it later
         lido_pool *pool = pool_of_kind(&pool_kinds[k], 48, 0, 0);
         char *block = lido_pool_alloc(pool), *slab = (char *)((uintptr_t)block & ~(uintptr_t)65535);
         unit_catch_begin();
@@ -112,7 +117,8 @@ static void nothing_is_alive(void **state) {
         lido_pool_free(pool, block);
         unit_catch_begin();
         lido_pool_free(pool, block);
-        assert_says(unit_catch_end(), line("lido: free(%p): double free: no block of pool '%s' is alive\n", block, kind->name));
+        assert_says(unit_catch_end(),
+                    line("lido: free(%p): double free: no block of pool '%s' is alive\n", block, kind->name));
         assert_int_equal(lido_pool_stats(pool).live, 0);
         lido_pool_destroy(pool);
     }
@@ -158,13 +164,15 @@ static void double_free_is_seen_in_the_slabs(void **state) {
     static void (*const actions[])(void *) = {ring_and_trim, ring_and_reset, ring_and_visit};
     for (size_t k = 0; k < POOL_KINDS; k++) {
         const pool_kind *kind = &pool_kinds[k];
-        if (kind->order == LIDO_FIFO || kind->capacity == 200) continue;    // a queue loses blocks; a small capacity has no lists
+        if (kind->order == LIDO_FIFO || kind->capacity == 200)
+            continue;    // a queue loses blocks; a small capacity has no lists
         for (size_t i = 0; i < COUNT_OF(actions); i++) {
             unit_child child = unit_fork(actions[i], (void *)(uintptr_t)kind);
             unit_assert_done(&child);
             char *end = strchr(child.text, '\n');
             assert_non_null(end);
-            assert_string_equal(end + 1, line("%.*s\n", (int)(end - child.text), child.text));    // the line that was foretold
+            assert_string_equal(end + 1,
+                                line("%.*s\n", (int)(end - child.text), child.text));    // the line that was foretold
         }
         lido_options_set("on_misuse=abort");
         unit_child child = unit_fork(ring_and_trim, (void *)(uintptr_t)kind);
@@ -189,7 +197,8 @@ static void double_free_in_a_local_pool_ends_every_walk(void **state) {
         unit_child child = unit_fork(actions[i], (void *)(uintptr_t)&pool_kinds[0]);
         unit_assert_done(&child);
         char *second = strchr(child.text, '\n') + 1;
-        assert_string_equal(second, "lido: pool 'local': a block was freed twice: the list of its free blocks has no end\n");
+        assert_string_equal(second,
+                            "lido: pool 'local': a block was freed twice: the list of its free blocks has no end\n");
     }
 }
 
@@ -217,14 +226,16 @@ static void confined_to_its_thread(void **state) {
     (void)state;
     for (unsigned order = LIDO_LIFO; order <= LIDO_FIFO; order++) {
         wrong_thread w = {.got = &w};
-        w.pool = lido_pool_new(&(lido_pool_options){.name = "mine", .block_size = 40, .threads = LIDO_CONFINED, .order = (lido_order)order});
+        w.pool = lido_pool_new(&(lido_pool_options){
+            .name = "mine", .block_size = 40, .threads = LIDO_CONFINED, .order = (lido_order)order});
         w.block = lido_pool_alloc(w.pool);
         for (w.call = 0; w.call <= 2; w.call++) {
             unit_catch_begin();
             unit_threads(1, call_from_elsewhere, &w);
             assert_says(unit_catch_end(),
                         line("lido: %s: pool 'mine' is confined to thread %u and was called from thread %u\n",
-                             w.call == 0 ? "lido_pool_alloc" : "lido_pool_free", (unsigned)lido__os_thread_id(), (unsigned)w.thread));
+                             w.call == 0 ? "lido_pool_alloc" : "lido_pool_free", (unsigned)lido__os_thread_id(),
+                             (unsigned)w.thread));
             if (w.call == 0) assert_int_not_equal(w.error, 0);    // a refusal says why
             assert_null(w.got);
             assert_int_equal(lido_pool_stats(w.pool).live, 1);
@@ -246,9 +257,11 @@ static void destroyed_with_live_blocks(void **state) {
         lido_pool_free_bulk(pool, blocks, 50);
         unit_catch_begin();
         lido_pool_destroy(pool);
-        assert_says(unit_catch_end(),
-                    line("lido: lido_pool_destroy: pool '%s': 100 blocks of 40 bytes are still alive; their memory is freed too\n", pool_kinds[k].name));
-        if (k > 0) assert_true(lido__segments_totals().used_bytes <= used + 65536);    // at most a slab of pool structures
+        assert_says(unit_catch_end(), line("lido: lido_pool_destroy: pool '%s': 100 blocks of 40 bytes are still "
+                                           "alive; their memory is freed too\n",
+                                           pool_kinds[k].name));
+        if (k > 0)
+            assert_true(lido__segments_totals().used_bytes <= used + 65536);    // at most a slab of pool structures
         pool = pool_of_kind(&pool_kinds[k], 40, 0, pool_kinds[k].capacity);
         lido_pool_free(pool, lido_pool_alloc(pool));
         unit_catch_begin();

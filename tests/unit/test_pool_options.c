@@ -114,7 +114,8 @@ static void names(void **state) {
     for (size_t length = 0; length < sizeof digits; length++) {
         char name[64], expected[64];
         snprintf(name, sizeof name, "%.*s", (int)length, digits);
-        snprintf(expected, sizeof expected, "%.*s", (int)(length < LIDO_POOL_NAME_MAX ? length : LIDO_POOL_NAME_MAX), digits);
+        snprintf(expected, sizeof expected, "%.*s", (int)(length < LIDO_POOL_NAME_MAX ? length : LIDO_POOL_NAME_MAX),
+                 digits);
         lido_pool *pool = lido_pool_new(&(lido_pool_options){.name = name, .block_size = 64});
         memset(name, '#', sizeof name);    // it was copied
         assert_string_equal(lido_pool_name(pool), expected);
@@ -131,8 +132,12 @@ static void natural_alignment(void **state) {
     (void)state;
     static const struct {
         size_t size, alignment, rounded;
-    } cases[] = {{1, 8, 8},     {7, 8, 8},     {8, 8, 8},    {9, 8, 16},     {12, 8, 16},     {16, 16, 16},
-                 {24, 8, 24},   {48, 16, 48},  {56, 8, 56},  {64, 16, 64},   {100, 8, 104},   {4096, 16, 4096},
+    } cases[] = {{1, 8, 8},       {7, 8, 8},
+                 {8, 8, 8},       {9, 8, 16},
+                 {12, 8, 16},     {16, 16, 16},
+                 {24, 8, 24},     {48, 16, 48},
+                 {56, 8, 56},     {64, 16, 64},
+                 {100, 8, 104},   {4096, 16, 4096},
                  {4100, 8, 4104}, {1 << 20, 16, 1 << 20}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         lido_pool *pool = lido_pool_new(&(lido_pool_options){.block_size = cases[i].size});
@@ -177,7 +182,8 @@ static void every_block_is_aligned(void **state) {
     (void)state;
     for (size_t k = 0; k < POOL_KINDS; k += UNIT_SANITIZED ? 3 : 1) {
         for (size_t alignment = 1; alignment <= LIDO_POOL_ALIGNMENT_MAX; alignment *= 2) {
-            size_t sizes[] = {1, 7, 40, 100, alignment - 1, alignment, alignment + 1, 3 * alignment, 5 * alignment / 2, 9000};
+            size_t sizes[] = {
+                1, 7, 40, 100, alignment - 1, alignment, alignment + 1, 3 * alignment, 5 * alignment / 2, 9000};
             for (size_t i = 0; i < COUNT_OF(sizes); i++) {
                 if (sizes[i] >= 1) check_aligned_pool(&pool_kinds[k], sizes[i], alignment);
             }
@@ -273,7 +279,8 @@ LIDO_POOL_DEFINE(tiny_pool, struct tiny);
 
 static void typed_pools(void **state) {
     (void)state;
-    task_pool tasks = task_pool_new((lido_pool_options){.threads = LIDO_SHARED, .block_size = 1});    // size is filled in
+    task_pool tasks =
+        task_pool_new((lido_pool_options){.threads = LIDO_SHARED, .block_size = 1});    // size is filled in
     assert_non_null(tasks.pool);
     assert_string_equal(lido_pool_name(tasks.pool), "task_pool");
     assert_int_equal(lido_pool_block_size(tasks.pool), sizeof(struct task));
@@ -296,14 +303,10 @@ static void typed_pools(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_options),
-        cmocka_unit_test(good_options),
-        cmocka_unit_test(growth_is_the_least),
-        cmocka_unit_test(names),
-        cmocka_unit_test(natural_alignment),
-        cmocka_unit_test(every_block_is_aligned),
-        cmocka_unit_test(capacity_is_exact),
-        cmocka_unit_test(as_many_shared_pools_as_bins),
+        cmocka_unit_test(bad_options),         cmocka_unit_test(good_options),
+        cmocka_unit_test(growth_is_the_least), cmocka_unit_test(names),
+        cmocka_unit_test(natural_alignment),   cmocka_unit_test(every_block_is_aligned),
+        cmocka_unit_test(capacity_is_exact),   cmocka_unit_test(as_many_shared_pools_as_bins),
         cmocka_unit_test(typed_pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,7 +199,9 @@ static void *use_then_live_on(void *argument) {
 static void pools_die_while_their_users_live_on(void **state) {
     (void)state;
     for (int round = 0; round < DEATHS; round++) {
-        users u = {.pool = pool_of(LIDO_SHARED, LIDO_LIFO, 64, round % 3 == 0 ? 5000 : 0), .running = 6, .stop = round % 2 == 0};
+        users u = {.pool = pool_of(LIDO_SHARED, LIDO_LIFO, 64, round % 3 == 0 ? 5000 : 0),
+                   .running = 6,
+                   .stop = round % 2 == 0};
         sem_init(&u.done, 0, 0);
         for (int i = 0; i < 6; i++) {
             pthread_t thread;
