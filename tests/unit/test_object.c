@@ -283,7 +283,7 @@ static void test_ledger(void **state) {
     ledger heap = {0, 0}, fixed = {0, 0};
     size_t bytes = LIDO_FIXED_BYTES(CAPACITY, sizeof(object), 0);
     void *buffer = counted_malloc(&fixed, bytes);
-    lido_fixed blocks;
+    lido_fixed blocks = {0};
     assert_true(lido_fixed_init(&blocks, buffer, bytes, sizeof(object), 0));
     assert_int_equal(lido_fixed_capacity(&blocks), CAPACITY);
     lido_object_pool *pool = pool_of(&pool_book, (lido_pool_options){.capacity = CAPACITY});
