@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// Objects of one class out of a pool, and a pool of several classes.
+//
+//      lido::object_pool<Conn> conns({.name = "conn", .capacity = 4096});     (designators: C++20, or GCC and Clang)
+//      Conn *c = conns.make(socket);
+//      conns.destroy(c);
+//      auto owned = conns.make_unique(socket);       goes back to the pool by itself
+//
+// make() is lido_pool_alloc and the constructor, destroy() the destructor and lido_pool_free: both inline, no header, no lock
+// for object_pool. A pool's capacity is exact.
+#ifndef LIDO_CXX_OBJECT_POOL_HPP
+#define LIDO_CXX_OBJECT_POOL_HPP
+
+#include <lido/cxx/allocator.hpp>
+#include <lido/cxx/base.hpp>
+#include <lido/object.h>
+#include <lido/pool.h>
+
+#include <cerrno>
+#include <memory>
+#include <tuple>
+
+namespace lido {
+
+// The fields of lido_pool_options that the type does not decide; see <lido/pool.h>. Zero is the default of each.
+struct pool_options {
+    const char *name = nullptr;    // copied; "object" if null
+    std::size_t capacity = 0;      // most objects alive at once; 0 is no limit
+    std::size_t growth = 0;        // least number of blocks to take from the system at a time
+    std::size_t prewarm = 0;       // blocks made ready before the constructor returns
+    lido_order order = LIDO_LIFO;
+    // What ~object_pool does with objects that are alive: destroy them, or report their number and free their memory.
+    lido_live_objects at_destroy = LIDO_LIVE_DESTROYED;
+};
+
+// T may be incomplete where the pool is only named, pointed to, or declared as a member; the calls need it complete.
+template <class T, lido_threads Threads>
+class basic_object_pool {
+public:
+    using value_type = T;
+    using deleter = pool_deleter<basic_object_pool>;
+    using unique = std::unique_ptr<T, deleter>;
+
+    // Fails: std::invalid_argument for options out of range, std::bad_alloc. Cost: microseconds.
+    explicit basic_object_pool(const pool_options &options = {}) : basic_object_pool(std::nothrow, options) {
+        if (pool_ != nullptr) return;
+        if (errno == EINVAL)
+            detail::fail_options("lido::object_pool: the options are out of range: see lido_pool_options");
+        detail::fail_no_memory();
+    }
+
+    // Fails: valid() is false, and errno is EINVAL or ENOMEM.
+    basic_object_pool(std::nothrow_t, const pool_options &options = {}) noexcept : at_destroy_(options.at_destroy) {
+        static_assert(detail::check_poolable<T>());
+        lido_pool_options blocks = {};
+        blocks.name = options.name != nullptr ? options.name : "object";
+        blocks.block_size = sizeof(T);
+        blocks.alignment = alignof(T);
+        blocks.threads = Threads;
+        blocks.order = options.order;
+        blocks.capacity = options.capacity;
+        blocks.growth = options.growth;
+        blocks.prewarm = options.prewarm;
+        pool_ = lido_pool_new(&blocks);
+    }
+
+    basic_object_pool(const basic_object_pool &) = delete;
+    basic_object_pool &operator=(const basic_object_pool &) = delete;
+
+    // Destroys the objects that are alive, unless the options say to report them, and gives the memory back. Meanwhile a
+    // destructor may destroy other objects of the pool, also through unique pointers: the call does nothing, as each object
+    // is destroyed exactly once and no memory goes before the last.
+    // Requires: no destructor makes objects in this pool; no other thread uses it.
+    ~basic_object_pool() {
+        static_assert(detail::check_poolable<T>());
+        if (pool_ == nullptr) return;
+        if (at_destroy_ == LIDO_LIVE_DESTROYED) {
+            ending_ = true;
+            if constexpr (!std::is_trivially_destructible_v<T>) lido_pool_visit_live(pool_, destroy_visited, nullptr);
+            lido_pool_reset(pool_);
+        }
+        lido_pool_destroy(pool_);
+    }
+
+    // A new object, T(arguments...) or T{arguments...}. If the constructor throws, the block is back in the pool.
+    // Threads: as the pool's kind. Fails: pool_exhausted, or what the constructor throws.
+    // Cost: lido_pool_alloc and the constructor.
+    template <class... A>
+    [[nodiscard]] T *make(A &&...arguments) {
+        T *object = try_make(std::forward<A>(arguments)...);
+        if (LIDO_UNLIKELY(object == nullptr)) detail::fail_exhausted();
+        return object;
+    }
+
+    // The same, but nullptr with ENOMEM where make throws pool_exhausted.
+    template <class... A>
+    [[nodiscard]] T *try_make(A &&...arguments) noexcept(detail::constructs_quietly<T, A...>()) {
+        static_assert(detail::check_poolable<T>());
+        void *block = lido_pool_alloc(pool_);
+        if (LIDO_UNLIKELY(block == nullptr)) return nullptr;
+        return detail::make_in<T>(*this, block, std::forward<A>(arguments)...);
+    }
+
+    // The same with an owner, whose deleter destroys through this pool. Requires: the pool outlives the owner.
+    // Threads: a LOCAL pool's owners end in its thread.
+    template <class... A>
+    [[nodiscard]] unique make_unique(A &&...arguments) {
+        return unique(make(std::forward<A>(arguments)...), deleter{this});
+    }
+
+    // The same with shared owners; their counts lie in a block of lido_malloc. Fails: also std::bad_alloc; the object is
+    // destroyed then.
+    template <class... A>
+    [[nodiscard]] std::shared_ptr<T> make_shared(A &&...arguments) {
+        return std::shared_ptr<T>(make(std::forward<A>(arguments)...), deleter{this}, allocator<T>());
+    }
+
+    // Destroys an object and takes its block back. nullptr is ignored. Requires: a live object that this pool made.
+    // Threads: SHARED any. Cost: the destructor and lido_pool_free.
+    void destroy(T *object) noexcept {
+        static_assert(detail::check_poolable<T>());
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            if (LIDO_UNLIKELY(object == nullptr || ending_)) return;
+            object->~T();
+        }
+        lido_pool_free(pool_, object);
+    }
+
+    // False only after the constructor that takes std::nothrow has failed; then no other call is allowed.
+    bool valid() const noexcept { return pool_ != nullptr; }
+
+    // Cost: of the first two, as lido_pool_stats; owns: a table look-up.
+    lido_pool_statistics stats() const noexcept { return lido_pool_stats(pool_); }
+    std::size_t live() const noexcept { return stats().live; }
+    bool owns(const void *p) const noexcept { return lido_pool_owns(pool_, p); }
+
+    // Bytes given back to the system; as lido_pool_trim.
+    std::size_t trim() noexcept { return lido_pool_trim(pool_); }
+    // False: the system refused. As lido_pool_prewarm.
+    bool prewarm(std::size_t count) noexcept { return lido_pool_prewarm(pool_, count) == 0; }
+
+    // The pool of blocks, for the calls of <lido/pool.h>; it belongs to this object.
+    lido_pool *native() const noexcept { return pool_; }
+
+private:
+    template <class>
+    friend struct detail::block_guard;
+    void give_block(void *block) noexcept { lido_pool_free(pool_, block); }
+    static bool destroy_visited(void *object, void *) {
+        static_cast<T *>(object)->~T();
+        return true;
+    }
+
+    lido_pool *pool_ = nullptr;
+    lido_live_objects at_destroy_;
+    bool ending_ = false;
+};
+
+// One thread at a time uses the pool.
+template <class T>
+using object_pool = basic_object_pool<T, LIDO_LOCAL>;
+// Any thread makes and any thread destroys; each keeps a small stock of blocks.
+template <class T>
+using shared_object_pool = basic_object_pool<T, LIDO_SHARED>;
+
+// One pool for each of several classes behind one face:
+//
+//      lido::variant_pool<Circle, Square> shapes;
+//      Circle *c = shapes.make<Circle>(2.0);
+//      shapes.destroy(c);                  by static type
+//      shapes.destroy_any(p);              by address: p is a void * to any object of the pools
+//
+// Threads: one at a time. The options hold for each pool; a capacity is one of each.
+template <class... Ts>
+class variant_pool {
+public:
+    // Fails: as basic_object_pool.
+    explicit variant_pool(const pool_options &options = {}) : pools_(with_options<Ts>(options)...) {
+        static_assert(sizeof...(Ts) > 0, "lido: name the classes of the variant_pool");
+        static_assert((is_one_of<Ts>() && ...), "lido: name each class of a variant_pool once");
+    }
+
+    // The pool of one of the classes. Cost: none.
+    template <class T>
+    object_pool<T> &of() noexcept {
+        static_assert((std::is_same_v<T, Ts> || ...),
+                      "lido: this class is not in the list of the variant_pool: add it there");
+        return std::get<holder<T>>(pools_).pool;
+    }
+
+    // As of<T>().make and of<T>().destroy.
+    template <class T, class... A>
+    [[nodiscard]] T *make(A &&...arguments) {
+        return of<T>().make(std::forward<A>(arguments)...);
+    }
+    template <class T>
+    void destroy(T *object) noexcept {
+        of<T>().destroy(object);
+    }
+
+    // Destroys the object that starts at p. False if p is in none of the pools; nullptr is ignored and gives true.
+    // Requires: p is where the object starts, not a base class within it. Cost: a table look-up a class, until it is found.
+    bool destroy_any(void *p) noexcept { return p == nullptr || (destroy_if_owned<Ts>(p) || ...); }
+
+    // Objects alive in all pools. Cost: as lido_pool_stats a class.
+    std::size_t live() const noexcept { return (std::get<holder<Ts>>(pools_).pool.live() + ...); }
+
+private:
+    template <class T>
+    struct holder {    // makes the pool in its place: pools cannot be moved
+        explicit holder(const pool_options &options) : pool(options) {}
+        object_pool<T> pool;
+    };
+    template <class T>
+    static const pool_options &with_options(const pool_options &options) {
+        return options;
+    }
+    template <class T>
+    static constexpr bool is_one_of() {
+        return (int(std::is_same_v<T, Ts>) + ...) == 1;
+    }
+    template <class T>
+    bool destroy_if_owned(void *p) noexcept {
+        if (!of<T>().owns(p)) return false;
+        of<T>().destroy(static_cast<T *>(p));
+        return true;
+    }
+
+    std::tuple<holder<Ts>...> pools_;
+};
+
+}    // namespace lido
+
+#endif
