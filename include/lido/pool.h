@@ -93,7 +93,8 @@ LIDO_API LIDO_ATTR_MUST_USE void *lido__pool_alloc_slow(lido_pool *pool);
 LIDO_API void lido__pool_free_slow(lido_pool *pool, void *block);
 
 // One block, aligned as the pool's options say, contents undefined.
-// Threads: as the pool's kind. Fails: NULL with ENOMEM when the capacity is reached or the system has no memory.
+// Threads: as the pool's kind. Fails: NULL with ENOMEM when the capacity is reached or the system has no memory, with EPERM
+// from the wrong thread of a CONFINED pool.
 // Cost: LOCAL 5 instructions; SHARED a call and a pop from the thread's bin, and every batch a refill with one atomic step or
 // under the slabs' lock. A SHARED pool that has reached its capacity takes a lock for each call until a quarter is free again.
 LIDO_INLINE LIDO_ATTR_MUST_USE void *lido_pool_alloc(lido_pool *pool) {
@@ -134,8 +135,9 @@ LIDO_API void lido_pool_free_all(lido_pool *pool);
 // Returns the bytes decommitted. Threads: as the pool's kind; blocks that sit in other threads' bins stay.
 LIDO_API size_t lido_pool_trim(lido_pool *pool);
 
-// Makes the next `count` allocations free of page faults and system calls, as far as memory allows: commits and touches
-// the memory now. Returns 0, or -1 with ENOMEM (what was ready stays ready).
+// Makes the next `count` allocations of the calling thread free of page faults and system calls: commits and touches the memory
+// now (of a SHARED pool each further thread takes a batch of its own, see lido_pool_alloc). Returns 0, or -1 with ENOMEM (what
+// was ready stays ready).
 LIDO_API int lido_pool_prewarm(lido_pool *pool, size_t count);
 
 // True if `p` is the address of a block of this pool, or lies inside one, whether alive or free. Any address is

@@ -82,6 +82,8 @@ LIDO__HIDDEN void lido__pool_structure_free(lido_pool *pool);
 // LOCAL or CONFINED pool has taken count as alive: its own list is nobody else's to read.
 LIDO__HIDDEN lido_pool_statistics lido__pool_stats_locked(lido_pool *pool, bool own);
 
+enum { LIDO__STOCK_REFILL = 16 };    // guess: keeps the second lock out of most calls, and little memory tied up
+
 // Way stock. The lock is taken only if threads share the pool.
 LIDO_INLINE void lido__stock_lock(lido_pool *pool) {
     if (pool->threads == LIDO_SHARED) lido__lock_acquire(&pool->lock, LIDO__RANK_POOL);

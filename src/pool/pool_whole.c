@@ -8,6 +8,7 @@
 #include "pool/pool.h"
 #include "pool/thread.h"
 
+#include "os/os.h"
 #include "os/report.h"
 
 #include <errno.h>
@@ -77,10 +78,31 @@ size_t lido_pool_trim(lido_pool *pool) {
     return bytes + lido__segments_purge(true, 0);
 }
 
+// Way face: blocks that are out of the slabs already and may never have been touched go out before any others.
+static size_t prewarm_fresh_range(lido_pool *pool) {
+    size_t count = (size_t)(pool->fresh_end - pool->fresh_next) / pool->slabs.block_bytes, page = lido__os_page_bytes();
+    if (count == 0) return 0;
+    char *start = (char *)lido__round_down((uintptr_t)pool->fresh_next, page);
+    lido__os_populate(start, lido__round_up((size_t)(pool->fresh_end - start), page));
+    return count;
+}
+
+// What the slabs must have ready for `count` allocations. A refill takes more blocks than are asked for, and touches them.
+static size_t blocks_to_prewarm(lido_pool *pool, size_t count) {
+    size_t refill = pool->bin != 0 ? pool->batch_max : pool->way == LIDO__WAY_STOCK ? LIDO__STOCK_REFILL : 0;
+    size_t ready = prewarm_fresh_range(pool);
+    count = count > ready ? count - ready : 0;
+    count = count < SIZE_MAX - refill ? count + refill : count;
+    return pool->capacity != 0 ? lido__min(count, pool->capacity) : count;
+}
+
 int lido_pool_prewarm(lido_pool *pool, size_t count) {
-    if (lido__slabs_prewarm(&pool->slabs, count)) return 0;
+    if (count == 0) return 0;
+    if (pool->bin != 0) lido__thread_prewarm(pool);
+    size_t blocks = blocks_to_prewarm(pool, count);
+    if (lido__slabs_prewarm(&pool->slabs, blocks)) return 0;
     lido__reclaim(0);
-    if (lido__slabs_prewarm(&pool->slabs, count)) return 0;
+    if (lido__slabs_prewarm(&pool->slabs, blocks)) return 0;
     errno = ENOMEM;
     return -1;
 }

@@ -8,8 +8,6 @@
 #include "os/os.h"
 #include "os/report.h"
 
-enum { REFILL_BLOCKS = 16 };    // guess: keeps the second lock out of most calls, and little memory tied up
-
 bool lido__stock_allows(const lido_pool *pool, const char *call) {
     if (pool->threads != LIDO_CONFINED) return true;
     if (LIDO_LIKELY(lido__thread_token() == pool->owner)) return true;
@@ -22,7 +20,7 @@ bool lido__stock_allows(const lido_pool *pool, const char *call) {
 static lido__link *stock_take_locked(lido_pool *pool) {
     if (pool->capacity != 0 && pool->live >= pool->capacity) return NULL;
     if (pool->stock_first == NULL) {
-        lido__chain chain = lido__slabs_take(&pool->slabs, REFILL_BLOCKS);
+        lido__chain chain = lido__slabs_take(&pool->slabs, LIDO__STOCK_REFILL);
         if (chain.count == 0) return NULL;
         pool->stock_first = chain.first;
         pool->stock_last = chain.last;

@@ -237,6 +237,16 @@ lido__thread *lido__thread_self(void) {
     return LIDO_LIKELY(lido__self != &lido__thread_none) ? lido__self : thread_start();
 }
 
+void lido__thread_prewarm(lido_pool *pool) {
+    lido__thread *thread = lido__thread_self();
+    if (thread == &lido__thread_none) return;
+    bool bounded = pool->way == LIDO__WAY_BOUNDED;
+    if (bounded && !lido__bounded_enter(thread, pool)) return;
+    lido__bin_back *back = lido__bin_back_at(thread, pool->bin);
+    if (back->batch == 0) bin_start(pool, lido__bin_at(thread, pool->bin), back);
+    if (bounded) lido__bounded_leave(thread);
+}
+
 void lido__thread_note_entry_locked(unsigned entry) {
     if (entry_limit < entry + LIDO__BIN_BYTES) entry_limit = entry + LIDO__BIN_BYTES;
 }

@@ -129,6 +129,8 @@ LIDO__HIDDEN void lido__depot_empty_locked(lido_pool *pool);
 // Calls `call` for every thread. Caller holds the registry's lock.
 LIDO__HIDDEN void lido__threads_each_locked(void (*call)(lido__thread *thread, void *context), void *context);
 
+// Makes the calling thread's structure and its bin of the pool present.
+LIDO__HIDDEN void lido__thread_prewarm(lido_pool *pool);
 // Empties all bins of the calling thread into the slabs.
 LIDO__HIDDEN void lido__thread_flush(void);
 // The same for one pool.

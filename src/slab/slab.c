@@ -42,7 +42,6 @@ void lido__slabs_init(lido__slab_set *set, size_t block_bytes, size_t alignment,
         .slab_alignment = (uint16_t)alignment_slices,
         .entry = (uint16_t)entry,
         .capacity = SIZE_MAX,
-        .keep_slabs = 1,
     };
 }
 
@@ -266,6 +265,12 @@ void lido__slabs_give_range(lido__slab_set *set, char *first, size_t count) {
 
 // --- memory ahead of time -------------------------------------------------------------------------------------------
 
+static void populate_all(lido__slab_set *set, lido__slab *list) {
+    for (lido__slab *slab = list; slab != NULL; slab = slab->next) {
+        lido__os_populate(lido__slab_memory(slab), (size_t)set->slab_slices * LIDO__SLICE_BYTES);
+    }
+}
+
 bool lido__slabs_prewarm(lido__slab_set *set, size_t blocks) {
     bool done = true;
     lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
@@ -273,15 +278,21 @@ bool lido__slabs_prewarm(lido__slab_set *set, size_t blocks) {
     size_t ready = 0;
     for (lido__slab *slab = set->available; slab != NULL; slab = slab->next) {
         ready += slab->free_count + set->blocks_per_slab - slab->fresh;
-        lido__os_populate(lido__slab_memory(slab), (size_t)set->slab_slices * LIDO__SLICE_BYTES);
     }
+    populate_all(set, set->available);
+    // Of a free block that waits outside of the slabs only the page with its link is sure to be there.
+    if (set->block_bytes > lido__os_page_bytes()) populate_all(set, set->full);
     while (done && ready < blocks) {
         lido__slab *slab = slab_new(set);
         done = slab != NULL;
         if (!done) break;
-        size_t bytes = lido__min(
-            (size_t)set->slab_slices * LIDO__SLICE_BYTES,
-            lido__round_up(lido__min(blocks - ready, set->blocks_per_slab) * set->block_bytes, lido__os_page_bytes()));
+        size_t wanted = lido__min(blocks - ready, set->blocks_per_slab);
+        size_t bytes = lido__min((size_t)set->slab_slices * LIDO__SLICE_BYTES,
+                                 lido__round_up(wanted * set->block_bytes, lido__os_page_bytes()));
+        if (wanted < set->blocks_per_slab) {    // ready in part: it must be asked last
+            lido__slab_unlink(&set->available, slab);
+            lido__slab_push_last(&set->available, slab);
+        }
         char *memory = lido__slab_memory(slab);
         if (!lido__os_populate(memory, bytes)) {    // an older kernel: touch each page
             for (size_t i = 0; i < bytes; i += lido__os_page_bytes()) *(volatile char *)(memory + i) = 0;

@@ -41,7 +41,7 @@ typedef struct lido__slab_set {
     bool visiting;    // a walk over the lists is under way: slabs stay where they are
     lido__slab *available, *full;
     size_t slab_count;
-    size_t keep_slabs;             // slabs that stay although they are empty
+    size_t keep_slabs;             // slabs that stay although they are empty: 0 if nothing was prewarmed
     size_t issued, issued_most;    // blocks; the second is the most since the last reset
     size_t fresh;                  // sum of fresh, blocks
 } lido__slab_set;

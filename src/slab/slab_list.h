@@ -14,6 +14,19 @@ LIDO_INLINE void lido__slab_push(lido__slab **list, lido__slab *slab) {
     *list = slab;
 }
 
+// Cost: the length of the list.
+LIDO_INLINE void lido__slab_push_last(lido__slab **list, lido__slab *slab) {
+    lido__slab *last = NULL;
+    for (lido__slab *next = *list; next != NULL; next = next->next) last = next;
+    slab->previous = last;
+    slab->next = NULL;
+    if (last != NULL) {
+        last->next = slab;
+    } else {
+        *list = slab;
+    }
+}
+
 LIDO_INLINE void lido__slab_unlink(lido__slab **list, lido__slab *slab) {
     if (slab->previous != NULL) {
         slab->previous->next = slab->next;

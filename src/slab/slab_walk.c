@@ -118,7 +118,7 @@ size_t lido__slabs_trim(lido__slab_set *set, bool prewarmed_too) {
     lido__slab *doomed = NULL;
     size_t bytes = 0;
     lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
-    if (set->visiting || (set->keep_slabs > 1 && !prewarmed_too)) {
+    if (set->visiting || (set->keep_slabs > 0 && !prewarmed_too)) {
         lido__lock_release(&set->lock, LIDO__RANK_SLABS);
         return 0;
     }
@@ -135,7 +135,7 @@ size_t lido__slabs_trim(lido__slab_set *set, bool prewarmed_too) {
         slab->next = doomed;
         doomed = slab;
     }
-    set->keep_slabs = 1;
+    set->keep_slabs = 0;
     lido__lock_release(&set->lock, LIDO__RANK_SLABS);
     while (doomed != NULL) {
         lido__slab *next = doomed->next;
