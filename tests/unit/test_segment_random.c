@@ -21,9 +21,9 @@ enum {
 };
 
 typedef enum purging {
-    NEVER_PURGED,     // only by the calls of this test: the zero flag is exact
-    PURGED_AT_ONCE,   // delay 0: nothing free is ever dirty
-    FAILING,          // any call of the system may fail
+    NEVER_PURGED,      // only by the calls of this test: the zero flag is exact
+    PURGED_AT_ONCE,    // delay 0: nothing free is ever dirty
+    FAILING,           // any call of the system may fail
 } purging;
 
 typedef struct live_run {
@@ -39,9 +39,9 @@ typedef struct model {
     uint64_t random;
     live_run runs[RUNS_MAX];
     size_t run_count, used, refusals;
-    uint16_t *owner;     // per slice of the window: number of its run + 1, 0 free
-    bool *dirty;         // per slice of the window
-    uint32_t *live;      // per segment of the window: slices of live runs
+    uint16_t *owner;    // per slice of the window: number of its run + 1, 0 free
+    bool *dirty;        // per slice of the window
+    uint32_t *live;     // per segment of the window: slices of live runs
 } model;
 
 static size_t slices_of_window(void) { return lido__the_window.slices; }
@@ -159,7 +159,8 @@ static void random_new(model *m) {
     r->memory = lido__slab_memory(r->run);
     assert_true(r->run->kind == kind && r->run->slice_count == r->count && lido__slab_slice(r->run) % alignment == 0);
     check_zero(m, r, zero);
-    if (m->mode != FAILING && pick_below(m, 4) == 0) check_lowest(m, lido__window_index(r->memory), r->count, alignment);
+    if (m->mode != FAILING && pick_below(m, 4) == 0)
+        check_lowest(m, lido__window_index(r->memory), r->count, alignment);
     m->run_count++;
     account(m, number, 0, r->count, true);
     check_entries(r);
@@ -231,13 +232,14 @@ static void check_totals(const model *m) {
     lido__segment_totals now = lido__segments_totals();
     assert_int_equal(now.used_bytes, m->used * SLICE);
     assert_true(now.committed_bytes <= now.reserved_bytes);
-    assert_true(now.used_bytes + now.dirty_free_bytes + now.segments * LIDO__HEADER_SLICES * SLICE <= now.committed_bytes);
+    assert_true(now.used_bytes + now.dirty_free_bytes + now.segments * LIDO__HEADER_SLICES * SLICE <=
+                now.committed_bytes);
     if (m->mode == PURGED_AT_ONCE) assert_int_equal(now.dirty_free_bytes, 0);
     assert_true(lido__segments_verify());
 }
 
 static void run_sequence(model *m) {
-    unsigned operations = m->mode == NEVER_PURGED ? OPERATIONS : OPERATIONS / 4;
+    unsigned operations = m->mode == NEVER_PURGED ? OPERATIONS : OPERATIONS / 10;
     for (unsigned i = 0; i < operations; i++) {
         if (m->mode == FAILING) lido__os_fail_from(1 + (uint32_t)pick_below(m, 6), (uint32_t)pick_below(m, 4));
         // phases of growth and decline, so that segments come and go
