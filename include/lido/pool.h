@@ -12,6 +12,9 @@
 // A block may be given back through its pool (lido_pool_free) or, if the pool is not at hand, with lido_free(p)
 // of <lido/heap.h>. Block contents are not cleared, neither on the way out nor on the way in.
 //
+// After fork the child has the pools of its parent, less the free blocks that waited in bins of threads that it does not
+// have: they count as alive there, also against a capacity.
+//
 // Errors: a call that cannot succeed returns NULL (or -1) and sets errno; success and every free leave errno alone.
 // Misuse that is seen (foreign block, double free, wrong thread) is reported in one line on stderr, then abort();
 // LIDO_OPTIONS="on_misuse=continue" reports, ignores the call and carries on.

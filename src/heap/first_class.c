@@ -151,6 +151,7 @@ void *lido_heap_realloc(lido_heap *heap, void *p, size_t size) {
         return NULL;
     }
     size_t old_bytes = lido_usable_size(p);
+    if (old_bytes == 0) return NULL;    // no block of lido: reported
     if (size <= old_bytes && size >= old_bytes / 2) return p;
     void *moved = lido_heap_alloc(heap, size);
     if (moved == NULL) return NULL;

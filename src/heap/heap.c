@@ -119,6 +119,10 @@ bool lido__foreign_block(const char *call, const void *p, bool *loader) {
     };
     char name[128];
     lido__os_place place = lido__os_describe(p, name, sizeof name);
+    if (place == LIDO__PLACE_UNKNOWN) {
+        lido__warn("%s(%p): not a block of lido, and /proc/self/maps cannot be read to tell whose; ignored", call, p);
+        return false;
+    }
     *loader = place == LIDO__PLACE_LOADER;
     if (*loader || (place == LIDO__PLACE_BREAK_HEAP && lido__foreign_malloc.free != NULL)) return true;
     lido__misuse("%s(%p): %s%s", call, p, what[place], place == LIDO__PLACE_FILE ? name : "");

@@ -10,6 +10,8 @@
 // about a microsecond; on one processor, or with the holder preempted, the wait below takes over.
 enum { SPIN_ROUNDS = 64 };
 
+__thread bool lido__lock_exempt __attribute__((tls_model("initial-exec")));
+
 LIDO_INLINE void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

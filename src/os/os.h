@@ -77,6 +77,7 @@ LIDO__HIDDEN bool lido__os_barrier_everywhere(void);
 LIDO__HIDDEN void lido__os_write_error(const char *text, size_t length);
 // What lies at p, from the system's own map: one of the kinds below, and for a file its name in `name`.
 typedef enum lido__os_place {
+    LIDO__PLACE_UNKNOWN,    // the map cannot be read now
     LIDO__PLACE_UNMAPPED,
     LIDO__PLACE_STACK,
     LIDO__PLACE_BREAK_HEAP,    // the heap of the C library

@@ -75,9 +75,10 @@ static lido__os_place classify(const map_line *line, bool follows_loader) {
 lido__os_place lido__os_describe(const void *p, char *name, size_t name_bytes) {
     int saved = errno;
     lido__text text = lido__text_over(name, name_bytes);
-    lido__os_place place = LIDO__PLACE_UNMAPPED;
+    lido__os_place place = LIDO__PLACE_UNKNOWN;
     map_reader reader = {.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
     if (reader.fd >= 0) {
+        place = LIDO__PLACE_UNMAPPED;
         map_line line;
         bool after_loader = false;
         uintptr_t previous_end = 0;

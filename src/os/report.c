@@ -7,6 +7,7 @@
 #include "base/atomics.h"
 #include "base/format.h"
 #include "base/options.h"
+#include "os/lock.h"
 #include "os/os.h"
 
 #include <stdarg.h>
@@ -35,7 +36,9 @@ void lido__misuse(const char *format, ...) {
     va_start(arguments, format);
     write_line(format, arguments);
     va_end(arguments);
-    if (LIDO__ATOMIC_LOAD(&lido__options.misuse_continues, relaxed) == 0) abort();    // relaxed: see options.h
+    if (LIDO__ATOMIC_LOAD(&lido__options.misuse_continues, relaxed) != 0) return;    // relaxed: see options.h
+    lido__lock_exempt = true;
+    abort();
 }
 
 void lido__assert_failed(const char *what, const char *file, int line) {

@@ -105,9 +105,16 @@ static void each_lock(void (*call)(lido__lock *)) {
     call(lido__mappings_lock());
 }
 
-static void before_fork(void) { each_lock(lido__lock_acquire_unranked); }
-static void after_fork_in_parent(void) { each_lock(lido__lock_release_unranked); }
+static void before_fork(void) {
+    each_lock(lido__lock_acquire_unranked);
+    lido__lock_exempt = true;
+}
+static void after_fork_in_parent(void) {
+    lido__lock_exempt = false;
+    each_lock(lido__lock_release_unranked);
+}
 static void after_fork_in_child(void) {
+    lido__lock_exempt = false;
     each_lock(lido__lock_reset);
     lido__threads_forget_others();
 }
