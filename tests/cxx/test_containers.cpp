@@ -240,9 +240,23 @@ void test_alignment_and_limits() {
     CHECK(memory.live() == 0);
 }
 
+// Memory of nodes goes back to the system only when asked, and all of it.
+void test_trim() {
+    lido::node_memory memory;
+    std::list<long, lido::node_allocator<long>> list(memory), rest(memory);
+    for (long i = 0; i < 100000; i++) list.push_back(i);
+    rest.push_back(1);
+    list.clear();
+    CHECK(memory.live() == 1);
+    CHECK(memory.trim() > 0);
+    CHECK(memory.live() == 1 && rest.front() == 1);
+    for (long i = 0; i < 1000; i++) list.push_back(i);
+    CHECK(memory.live() == 1001 && list.back() == 999);
+}
+
 }    // namespace
 
 int main() {
-    return run_all(
-        {CASE(test_allocator), CASE(test_node_allocator), CASE(test_two_memories), CASE(test_alignment_and_limits)});
+    return run_all({CASE(test_allocator), CASE(test_node_allocator), CASE(test_two_memories),
+                    CASE(test_alignment_and_limits), CASE(test_trim)});
 }
