@@ -334,8 +334,9 @@ bool lido__run_resize(lido__slab *run, size_t count) {
 
 // --- giving back ----------------------------------------------------------------------------------------------------
 
-// The next run of free dirty slices old enough, marked as used so that nobody takes it; false if there is none.
-static bool claim_purgeable(size_t *slot, size_t *start, size_t *count, uint32_t now, uint32_t delay) {
+// The next run of free dirty slices old enough, of at most `most`, marked as used so that nobody takes it; false if there is
+// none.
+static bool claim_purgeable(size_t *slot, size_t *start, size_t *count, size_t most, uint32_t now, uint32_t delay) {
     for (; *slot < slot_top; (*slot)++, *start = 0) {
         if (!slot_used[*slot]) continue;
         lido__segment *segment = segment_at(*slot);
@@ -344,7 +345,7 @@ static bool claim_purgeable(size_t *slot, size_t *start, size_t *count, uint32_t
         for (size_t i = map_find(segment->dirty, *start, limit, true); i < limit;
              i = map_find(segment->dirty, i + 1, limit, true)) {
             size_t end = i;
-            while (end < limit && map_get(segment->dirty, end) && !map_get(segment->used, end) &&
+            while (end < limit && end - i < most && map_get(segment->dirty, end) && !map_get(segment->used, end) &&
                    lido__os_age_ms(now, segment->slabs[end].freed_at) >= delay) {
                 end++;
             }
@@ -377,7 +378,9 @@ static void release_empty_segments(bool all) {
     size_t kept = 0;
     for (size_t slot = 0; slot < slot_top; slot++) {
         if (!slot_used[slot] || !segment_is_empty(segment_at(slot))) continue;
-        if (kept == 0 && !all) {    // one empty segment stays: a program at the edge would map and unmap it for ever
+        // what is dirty is kept on purpose, or not old enough; and one more stays: a program at the edge would map and
+        // unmap it for ever
+        if (!all && (kept == 0 || segment_at(slot)->dirty_free_count > 0)) {
             kept = 1;
             continue;
         }
@@ -390,7 +393,9 @@ size_t lido__segments_purge(bool all, size_t keep_bytes) {
     uint32_t delay = all ? 0 : LIDO__ATOMIC_LOAD(&lido__options.purge_delay_ms, relaxed);
     size_t slot = 0, start = 0, count = 0, purged_bytes = 0;
     LOCK();
-    while (totals.dirty_free_bytes > keep_bytes && claim_purgeable(&slot, &start, &count, now, delay)) {
+    while (totals.dirty_free_bytes > keep_bytes) {
+        size_t most = (totals.dirty_free_bytes - keep_bytes + LIDO__SLICE_BYTES - 1) >> LIDO__SLICE_SHIFT;
+        if (!claim_purgeable(&slot, &start, &count, most, now, delay)) break;
         UNLOCK();
         lido__segment *segment = segment_at(slot);
         bool purged = lido__os_purge((char *)segment + start * LIDO__SLICE_BYTES, count * LIDO__SLICE_BYTES);
