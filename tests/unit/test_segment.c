@@ -112,7 +112,8 @@ static void outside_of_the_window(void **state) {
     lido__slab *run = run_new(1, 1);
     const lido__window *window = &lido__the_window;
     const void *end = (const void *)(window->base + (window->slices << LIDO__SLICE_SHIFT));
-    const void *const outside[] = {NULL, &local, &outside_of_the_window, (const void *)UINTPTR_MAX, (const char *)window->base - 1, end};
+    const void *const outside[] = {
+        NULL, &local, &outside_of_the_window, (const void *)UINTPTR_MAX, (const char *)window->base - 1, end};
     for (size_t i = 0; i < COUNT_OF(outside); i++) assert_int_equal(lido__window_entry(outside[i]), LIDO__ENTRY_NONE);
     const char *segment = (const char *)lido__segment_of(run);
     assert_entries(segment, LIDO__HEADER_SLICES, LIDO__ENTRY_NONE);    // nobody may free the header
@@ -124,7 +125,8 @@ static void outside_of_the_window(void **state) {
 static void kinds_of_entries(void **state) {
     (void)state;
     for (unsigned entry = 0; entry <= UINT16_MAX; entry += LIDO__BIN_BYTES) {
-        bool special = entry == LIDO__ENTRY_NONE || entry == LIDO__ENTRY_LARGE || entry == LIDO__ENTRY_SLOW || entry == LIDO__ENTRY_META;
+        bool special = entry == LIDO__ENTRY_NONE || entry == LIDO__ENTRY_LARGE || entry == LIDO__ENTRY_SLOW ||
+                       entry == LIDO__ENTRY_META;
         assert_int_equal(lido__entry_has_bin(entry), !special);
         assert_int_equal(lido__entry_is_slab(entry), !special || entry == LIDO__ENTRY_SLOW);
     }
@@ -256,10 +258,25 @@ static void empty_segments_go(void **state) {
     lido_options_set("purge_delay_ms=0");
     lido__segments_purge(false, 0);    // in passing, one empty segment is kept
     assert_int_equal(lido__segments_totals().segments, 2);
-    lido__segments_purge(true, 1);     // also when something is to be kept
+    lido__segments_purge(true, 1);    // also when something is to be kept
     assert_int_equal(lido__segments_totals().segments, 2);
     lido__run_free(runs[0]);
     lido__segments_purge(true, 0);
+    assert_int_equal(lido__segments_totals().segments, 0);
+}
+
+// What is to be kept is kept also when its segments are empty.
+static void purge_keeps_in_empty_segments(void **state) {
+    (void)state;
+    enum { ALL = LIDO__RUN_MAX_SLICES };
+    lido__slab *runs[3];
+    for (size_t i = 0; i < 3; i++) runs[i] = run_new(ALL, 1);
+    for (size_t i = 0; i < 3; i++) lido__run_free(runs[i]);
+    assert_int_equal(lido__segments_purge(true, 100 * SLICE), (3 * ALL - 100) * SLICE);
+    assert_int_equal(lido__segments_totals().dirty_free_bytes, 100 * SLICE);
+    assert_int_equal(lido__segments_totals().segments, 2);
+    assert_true(lido__segments_verify());
+    assert_int_equal(lido__segments_purge(true, 0), 100 * SLICE);
     assert_int_equal(lido__segments_totals().segments, 0);
 }
 
@@ -271,10 +288,10 @@ static void purge_keeps_what_is_asked(void **state) {
     assert_int_equal(lido__segments_totals().dirty_free_bytes, 50 * SLICE);
     assert_int_equal(lido__segments_purge(false, 0), 0);    // not old enough
     assert_int_equal(lido__segments_purge(true, 50 * SLICE), 0);
-    assert_int_equal(lido__segments_purge(true, 22 * SLICE), 30 * SLICE);    // run by run, until no more than that is left
-    assert_int_equal(lido__segments_totals().dirty_free_bytes, 20 * SLICE);
+    assert_int_equal(lido__segments_purge(true, 22 * SLICE), 28 * SLICE);
+    assert_int_equal(lido__segments_totals().dirty_free_bytes, 22 * SLICE);
     lido_options_set("purge_delay_ms=0");
-    assert_int_equal(lido__segments_purge(false, 0), 20 * SLICE);
+    assert_int_equal(lido__segments_purge(false, 0), 22 * SLICE);
     lido__run_free(runs[1]);    // with no delay a free purges at once
     assert_int_equal(lido__segments_totals().dirty_free_bytes, 0);
     assert_true(lido__segments_verify());
@@ -409,11 +426,22 @@ static void short_segments_are_not_hoarded(void **state) {
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, no_segments, no_segments)
     const struct CMUnitTest tests[] = {
-        CASE(outside_of_the_window), CASE(kinds_of_entries),     CASE(every_length),
-        CASE(every_alignment),       CASE(resize_in_place),      CASE(refused_growth_changes_nothing),
-        CASE(zero_flag),             CASE(lowest_address_first), CASE(empty_segments_go),
-        CASE(purge_keeps_what_is_asked), CASE(commit_steps),     CASE(eager_commit_refused),
-        CASE(huge_pages_from_a_size_on), CASE(short_segments),   CASE(short_segments_are_not_hoarded),
+        CASE(outside_of_the_window),
+        CASE(kinds_of_entries),
+        CASE(every_length),
+        CASE(every_alignment),
+        CASE(resize_in_place),
+        CASE(refused_growth_changes_nothing),
+        CASE(zero_flag),
+        CASE(lowest_address_first),
+        CASE(empty_segments_go),
+        CASE(purge_keeps_what_is_asked),
+        CASE(purge_keeps_in_empty_segments),
+        CASE(commit_steps),
+        CASE(eager_commit_refused),
+        CASE(huge_pages_from_a_size_on),
+        CASE(short_segments),
+        CASE(short_segments_are_not_hoarded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
