@@ -82,7 +82,7 @@ static void options(void **state) {
 static void every_size(void **state) {
     (void)state;
     lido_heap *heap = lido_heap_new(NULL);
-    for (size_t size = 0; size <= 40 * MIB; size = size < 3000 ? size + 1 : size * 6 / 5) {
+    for (size_t size = 0; size <= 12 * MIB; size = size < 3000 ? size + 1 : size * 6 / 5) {
         char *p = lido_heap_alloc(heap, size);
         assert_non_null(p);
         assert_int_equal((uintptr_t)p % 16, 0);
@@ -158,7 +158,7 @@ static void realloc_keeps_contents(void **state) {
     char *p = lido_heap_realloc(heap, NULL, 1);
     size_t old = 1;
     fill(p, 1, 9);
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < (UNIT_TSAN ? 1 : 2); round++) {
         for (size_t i = 0; i < COUNT_OF(sizes); i++) {
             errno = ODD_ERRNO;
             char *moved = lido_heap_realloc(heap, p, sizes[i]);
@@ -267,11 +267,15 @@ static void heaps_do_not_know_each_other(void **state) {
 // --- sequences ------------------------------------------------------------------------------------------------------
 
 static size_t random_size(uint64_t *random) {
-    switch (unit_random(random) % 64) {
+    switch (unit_random(random) % 256) {
         case 0: return 8 * MIB + unit_random(random) % MIB;
         case 1:
-        case 2: return 32768 + unit_random(random) % 300000;
-        case 3: return 0;
+        case 2:
+        case 3:
+        case 4:
+        case 5:
+        case 6: return 32768 + unit_random(random) % 300000;
+        case 7: return 0;
         default: return unit_random(random) % (unit_random(random) % 8 == 0 ? 33000 : 700);
     }
 }
@@ -309,7 +313,7 @@ static void random_sequence(void **state) {
     uint64_t random = unit_seed("random_sequence", 603);
     for (int round = 0; round < 4; round++) {
         lido_heap *heap = lido_heap_new(&(lido_heap_options){.threads = round % 2 == 0 ? LIDO_LOCAL : LIDO_SHARED});
-        random_calls(heap, &random, UNIT_SANITIZED ? 4000 : 15000);
+        random_calls(heap, &random, UNIT_SANITIZED ? 3000 : 10000);
         lido_heap_destroy(heap);
     }
 }
@@ -323,7 +327,7 @@ typedef struct shared_heap {
 static void use_shared_heap(unsigned index, void *argument) {
     shared_heap *s = (shared_heap *)argument;
     uint64_t random = s->seed + index;
-    random_calls(s->heap, &random, 3000);
+    random_calls(s->heap, &random, UNIT_TSAN ? 1000 : 3000);
     for (int i = 0; i < 3000; i++) {    // blocks that other threads free
         size_t *p = lido_heap_alloc(s->heap, 8 + unit_random(&random) % 2000);
         UNIT_CHECK(p != NULL);
@@ -346,9 +350,9 @@ static void heaps_among_threads(void **state) {
 
 static void one_heap_each(unsigned index, void *argument) {
     uint64_t random = *(uint64_t *)argument + index;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 3; i++) {
         lido_heap *heap = lido_heap_new(NULL);
-        random_calls(heap, &random, 1500);
+        random_calls(heap, &random, UNIT_TSAN ? 500 : 1500);
         lido_heap_destroy(heap);
     }
 }
