@@ -59,16 +59,23 @@ static void gather_all(lido_pool *pool) {
     if (pool->bin != 0) lido__threads_drain(pool);
 }
 
+// Under the lock: the figures of the process may be read at the same time.
+static void forget_counts(lido_pool *pool) {
+    lido__lock_acquire(&pool->lock, LIDO__RANK_POOL);
+    pool->live = pool->high_water = 0;
+    lido__lock_release(&pool->lock, LIDO__RANK_POOL);
+}
+
 void lido_pool_reset(lido_pool *pool) {
     gather_all(pool);
     lido__slabs_reset(&pool->slabs);
-    pool->live = pool->high_water = 0;
+    forget_counts(pool);
 }
 
 void lido_pool_free_all(lido_pool *pool) {
     gather_all(pool);
     lido__slabs_release(&pool->slabs);
-    pool->live = pool->high_water = 0;
+    forget_counts(pool);
     lido__segments_purge(true, 0);
 }
 
