@@ -279,6 +279,34 @@ static void stocks_of_all_threads(void **state) {
     lido_pool_destroy(q.pool);
 }
 
+// --- pools with a capacity ------------------------------------------------------------------------------------------
+
+// At the capacity the bins are recalled: blocks go to and from the slabs. Once a quarter is free, bins are in use again.
+static void bins_are_recalled_and_allowed_again(void **state) {
+    (void)state;
+    enum { CAPACITY = 1000 };
+    void *blocks[CAPACITY];
+    lido_pool *pool =
+        lido_pool_new(&(lido_pool_options){.block_size = 64, .threads = LIDO_SHARED, .capacity = CAPACITY});
+    if (pool->always_recalled) skip();    // the system has no barrier for all threads
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < CAPACITY; i++) assert_non_null(blocks[i] = lido_pool_alloc(pool));
+        assert_null(lido_pool_alloc(pool));
+        assert_int_equal(pool->recalled, 1);
+        assert_int_equal(pool->slabs.issued, CAPACITY);
+        size_t freed = 0;
+        for (; pool->recalled == 1 && freed < CAPACITY; freed++) {
+            lido_pool_free(pool, blocks[freed]);
+            assert_int_equal(pool->slabs.issued, CAPACITY - freed - 1);    // straight to the slabs
+        }
+        assert_in_range(freed, CAPACITY / 4, CAPACITY / 4 + 1);
+        for (; freed < CAPACITY; freed++) lido_pool_free(pool, blocks[freed]);
+        assert_true(pool->slabs.issued > 0);    // bins hold some of them
+        assert_int_equal(lido_pool_stats(pool).live, 0);
+    }
+    lido_pool_destroy(pool);
+}
+
 // --- batches from elsewhere -----------------------------------------------------------------------------------------
 
 static void grow_and_spill(unsigned index, void *argument) {
@@ -419,6 +447,7 @@ int main(void) {
         cmocka_unit_test(a_full_depot_spills_to_the_slabs),
         cmocka_unit_test(flush_empties_the_bins),
         cmocka_unit_test(stocks_of_all_threads),
+        cmocka_unit_test(bins_are_recalled_and_allowed_again),
         cmocka_unit_test(larger_batches_are_adopted),
         cmocka_unit_test(nothing_stays_behind),
         cmocka_unit_test(exit_hooks_in_any_order),

@@ -147,21 +147,23 @@ static void impossible_sizes(void **state) {
 
 // --- realloc --------------------------------------------------------------------------------------------------------
 
-static void realloc_keeps_contents(void **state) {
-    (void)state;
+// heap NULL: the process's own.
+static char *resize(lido_heap *heap, char *p, size_t size) {
+    return heap != NULL ? lido_heap_realloc(heap, p, size) : lido_realloc(p, size);
+}
+
+static void keep_contents(lido_heap *heap) {
     static const size_t sizes[] = {
         1,        16,      17,     1000,    40000,       70000,  200000,   300000,       MIB,    9 * MIB,
         30 * MIB, 9 * MIB, 300000, 65536,   65537,       32768,  32769,    100,          15,     1,
         20 * MIB, 8,       100000, 8 * MIB, 8 * MIB + 1, 131072, 12 * MIB, 12 * MIB + 5, 131071, 3};
-    lido_heap *heap = lido_heap_new(NULL);
-    assert_null(lido_heap_realloc(heap, NULL, SIZE_MAX));
-    char *p = lido_heap_realloc(heap, NULL, 1);
+    char *p = resize(heap, NULL, 1);
     size_t old = 1;
     fill(p, 1, 9);
     for (int round = 0; round < (UNIT_TSAN ? 1 : 2); round++) {
         for (size_t i = 0; i < COUNT_OF(sizes); i++) {
             errno = ODD_ERRNO;
-            char *moved = lido_heap_realloc(heap, p, sizes[i]);
+            char *moved = resize(heap, p, sizes[i]);
             assert_non_null(moved);
             assert_int_equal(errno, ODD_ERRNO);
             assert_true(lido_usable_size(moved) >= sizes[i]);
@@ -171,8 +173,15 @@ static void realloc_keeps_contents(void **state) {
             old = sizes[i];
         }
     }
-    assert_null(lido_heap_realloc(heap, p, 0));    // frees
-    p = lido_heap_alloc(heap, 5 * MIB);
+    assert_null(resize(heap, p, 0));    // frees
+}
+
+static void realloc_keeps_contents(void **state) {
+    (void)state;
+    keep_contents(NULL);
+    lido_heap *heap = lido_heap_new(NULL);
+    keep_contents(heap);
+    char *p = lido_heap_alloc(heap, 5 * MIB);
     assert_non_null(lido_heap_realloc(heap, p, 50 * MIB));    // stays with the heap, and goes with it
     assert_non_null(lido_heap_realloc(heap, lido_heap_alloc(heap, 10), 3 * MIB));
     assert_non_null(lido_heap_realloc(heap, lido_heap_alloc(heap, 3 * MIB), 10));

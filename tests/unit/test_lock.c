@@ -116,6 +116,32 @@ static void wait_and_wake(void **state) {
     assert_int_equal(m.awake, 3);
 }
 
+// --- waiting costs nothing ------------------------------------------------------------------------------------------
+
+static uint64_t own_processor_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void hold_or_wait(unsigned index, void *argument) {
+    guarded *g = (guarded *)argument;
+    while (index > 0 && g->lock.word == 0) sched_yield();
+    lido__lock_acquire(&g->lock, LIDO__RANK_POOL);
+    if (index == 0) usleep(300000);
+    g->counter++;
+    lido__lock_release(&g->lock, LIDO__RANK_POOL);
+}
+
+static void waiters_sleep(void **state) {
+    (void)state;
+    guarded g = {0};
+    uint64_t before = own_processor_ms();
+    unit_threads(5, hold_or_wait, &g);
+    assert_int_equal(g.counter, 5);
+    assert_true(own_processor_ms() - before < 150);    // spinning, four threads would use 300 ms of each processor
+}
+
 // --- ranks ----------------------------------------------------------------------------------------------------------
 
 static lido__lock a, b;
@@ -179,11 +205,9 @@ static void ranks_are_checked(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eight_threads_count),
-        cmocka_unit_test(unranked_excludes_too),
-        cmocka_unit_test(states_of_the_word),
-        cmocka_unit_test(wait_and_wake),
-        cmocka_unit_test(ranks_are_checked),
+        cmocka_unit_test(eight_threads_count), cmocka_unit_test(unranked_excludes_too),
+        cmocka_unit_test(states_of_the_word),  cmocka_unit_test(wait_and_wake),
+        cmocka_unit_test(waiters_sleep),       cmocka_unit_test(ranks_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,9 @@ static int nothing_is_left(void **state) {
     (void)state;
     lido__mappings_purge(true);
     lido__mapping_totals now = lido__mappings_totals();
-    return now.count == 0 && now.bytes == 0 && now.cached_bytes == 0 && lido_options_set("purge_delay_ms=60000") == 0 ? 0 : -1;
+    return now.count == 0 && now.bytes == 0 && now.cached_bytes == 0 && lido_options_set("purge_delay_ms=60000") == 0
+               ? 0
+               : -1;
 }
 
 static void assert_totals(size_t count, size_t bytes, size_t cached_bytes) {
@@ -114,15 +116,15 @@ static void resizing(void **state) {
 static void cache_reuses_what_fits(void **state) {
     (void)state;
     char *a = new_of(100 * PAGE, 1, NULL, true), *b = new_of(120 * PAGE, 1, NULL, true);
-    assert_true(lido__mapping_free(a) && lido__mapping_free(b));
+    assert_true(lido__mapping_free(b) && lido__mapping_free(a));
     assert_totals(0, 0, 220 * PAGE);
     bool zero;
     int owner;
     assert_ptr_not_equal(new_of(70 * PAGE, 1, NULL, true), a);    // more than a quarter too large
-    assert_ptr_equal(new_of(95 * PAGE, 1, &owner, false), a);     // the one that fits best
+    assert_ptr_equal(new_of(98 * PAGE, 1, &owner, false), a);     // the one that fits best
     assert_ptr_equal(lido__mapping_find(a).owner, &owner);
     assert_int_equal(lido__mapping_find(a).bytes, 100 * PAGE);
-    assert_ptr_equal(new_of(96 * PAGE, 1, NULL, false), b);       // exactly a quarter
+    assert_ptr_equal(new_of(96 * PAGE, 1, NULL, false), b);    // exactly a quarter
     assert_totals(3, 290 * PAGE, 0);
     lido__mapping fresh = lido__mapping_new(96 * PAGE, 1, NULL, &zero);
     assert_true(zero && fresh.start != NULL);
@@ -180,7 +182,8 @@ static void cache_in_time(void **state) {
     assert_totals(0, 0, 0);
     assert_true(lido__mapping_free(new_of(HUGE, 1, NULL, true)));
     usleep(150000);
-    assert_true(lido__mapping_free(new_of(5 * HUGE, 1, NULL, true)));    // in passing it takes the one that is due along
+    assert_true(
+        lido__mapping_free(new_of(5 * HUGE, 1, NULL, true)));    // in passing it takes the one that is due along
     assert_totals(0, 0, 5 * HUGE);
 }
 

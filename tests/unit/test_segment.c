@@ -316,12 +316,13 @@ static void commit_steps(void **state) {
 
 static void eager_commit_refused(void **state) {
     (void)state;
-    lido__slab *first = run_new(1, 1);    // 4 slices are committed by now
+    lido__slab *first = run_new(100, 1);    // from here on a step is an eighth of that
+    assert_int_equal(lido__segments_totals().committed_bytes, (LIDO__HEADER_SLICES + 100) * SLICE);
     lido__os_fail_from(1, 1);
-    lido__slab *second = run_new(8, 1);    // the step is refused, exactly what is needed is not
+    lido__slab *second = run_new(2, 1);    // the step is refused, exactly what is needed is not
     lido__os_fail_from(0, 0);
-    assert_run(second, 8);
-    assert_int_equal(lido__segments_totals().committed_bytes, (LIDO__HEADER_SLICES + 9) * SLICE);
+    assert_run(second, 2);
+    assert_int_equal(lido__segments_totals().committed_bytes, (LIDO__HEADER_SLICES + 102) * SLICE);
     lido__os_fail_from(1, UINT32_MAX);
     assert_null(run_new(8, 1));
     lido__os_fail_from(0, 0);

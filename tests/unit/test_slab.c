@@ -21,7 +21,8 @@ static lido__slab_set set;
 static int nothing_is_left(void **state) {
     (void)state;
     lido__segments_purge(true, 0);
-    return lido__segments_totals().segments == 0 && lido_options_set("purge_delay_ms=4294967294:populate=0") == 0 ? 0 : -1;
+    return lido__segments_totals().segments == 0 && lido_options_set("purge_delay_ms=4294967294:populate=0") == 0 ? 0
+                                                                                                                  : -1;
 }
 
 static void set_init(size_t block_bytes, size_t alignment, size_t least) {
@@ -274,7 +275,8 @@ static void prewarm_makes_present(void **state) {
     assert_true(lido__slabs_prewarm(&set, 3000));
     assert_state(0, 0, 3);
     spread(lido__slabs_take(&set, 3000), blocks, 3000);    // taking spans slabs that are there
-    for (size_t i = 0; i < 3000; i++) assert_int_equal(present_pages((void *)lido__round_down((uintptr_t)blocks[i], PAGE), PAGE), 1);
+    for (size_t i = 0; i < 3000; i++)
+        assert_int_equal(present_pages((void *)lido__round_down((uintptr_t)blocks[i], PAGE), PAGE), 1);
     assert_state(3000, 3000, 3);
     give(blocks, 3000);
     assert_state(0, 0, 3);    // what was made ready stays
@@ -416,6 +418,7 @@ static void visitor_gives_all(void **state) {
     assert_int_equal(lido__slabs_visit(&set, give_it, NULL), 3072);
     assert_true(lido__slabs_verify(&set));
     assert_int_equal(set.issued, 0);
+    assert_int_equal(set.fresh, 0);    // empty slabs begin anew
     assert_int_equal(lido__slabs_visit(&set, give_it, NULL), 0);
     lido__slabs_release(&set);
 }
@@ -426,10 +429,10 @@ static void trim_gives_pages_back(void **state) {
     set_init(64, 16, 0);
     for (size_t i = 0; i < 3; i++) spread(lido__slabs_take(&set, 1024), blocks + i * 1024, 1024);
     for (size_t i = 0; i < 3072; i++) memset(blocks[i], 0x5A, 64);
-    give(blocks, 1024);                  // all of the first slab: it goes
-    give(blocks + 1024, 64);             // the first page of the second
-    give(blocks + 1024 + 100, 60);       // no whole page
-    give(blocks + 2048 + 512, 512);      // the upper half of the third
+    give(blocks, 1024);                // all of the first slab: it goes
+    give(blocks + 1024, 64);           // the first page of the second
+    give(blocks + 1024 + 100, 60);     // no whole page
+    give(blocks + 2048 + 512, 512);    // the upper half of the third
     assert_int_equal(lido__slabs_trim(&set, true), PAGE + SLICE / 2);
     assert_state(2048 - 64 - 60 - 512, 2048, 2);
     assert_int_equal(present_pages(blocks[1024], SLICE), 15);
