@@ -47,12 +47,12 @@ LIDO_INLINE size_t lido__class_bytes(unsigned size_class) {
     return ((size_t)1 << doubling) + (((size_class - 64) % 8 + 1) * ((size_t)1 << (doubling - 3)));
 }
 
-// The least class whose blocks are all aligned: slabs start at a slice, so it is enough that the block size is a multiple.
+// The least class whose blocks are all aligned. Slabs start at a slice, so it is enough that the class is a multiple of the
+// alignment. It is: around the rounded size, classes are multiples of a power of two; an alignment of no more than that divides
+// them, and a larger one has made the rounded size such a multiple, which is a class.
 // Requires: alignment is a power of two, and round_up(size, alignment) is 1 to LIDO__SMALL_MAX.
 LIDO_INLINE size_t lido__aligned_class_bytes(size_t size, size_t alignment) {
-    unsigned size_class = lido__class_of(lido__round_up(size, alignment));
-    while (lido__class_bytes(size_class) % alignment != 0) size_class++;    // ends at the latest at a power of two
-    return lido__class_bytes(size_class);
+    return lido__class_bytes(lido__class_of(lido__round_up(size, alignment)));
 }
 
 LIDO_INLINE unsigned lido__class_entry(unsigned size_class) {
