@@ -38,6 +38,9 @@ static void read_all(int fd, char *text, size_t bytes) {
     text[length] = '\0';
 }
 
+// Of a coverage build; a child would otherwise take its counts with it.
+extern void __gcov_dump(void) __attribute__((weak));
+
 unit_child unit_fork(void (*body)(void *argument), void *argument) {
     unit_child child = {.status = -1};
     int ends[2];
@@ -49,6 +52,7 @@ unit_child unit_fork(void (*body)(void *argument), void *argument) {
         dup2(ends[1], STDERR_FILENO);
         close(ends[1]);
         body(argument);
+        if (__gcov_dump != NULL) __gcov_dump();
         _exit(0);
     }
     assert_true(pid > 0);

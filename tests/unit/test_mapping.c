@@ -266,6 +266,29 @@ static void owners(void **state) {
     }
 }
 
+// With pages that the system has set aside: the same promises, in whole huge pages; without any, the ordinary way.
+static void huge_pages_that_were_set_aside(void **state) {
+    (void)state;
+    enum { HUGE_PAGE = 2 << 20 };
+    void *probe = lido__os_map_huge(HUGE_PAGE);
+    if (probe != NULL) lido__os_release(probe, HUGE_PAGE);
+    lido_options_set("hugetlb=1:purge_delay_ms=0");
+    bool zero;
+    lido__mapping mapping = lido__mapping_new(HUGE_PAGE + 5, 1 << 20, NULL, &zero);
+    char *memory = mapping.start;
+    assert_true(memory != NULL && zero && mapping.bytes >= HUGE_PAGE + 5 && (uintptr_t)memory % (1 << 20) == 0);
+    memory[0] = memory[HUGE_PAGE + 4] = 0x5A;
+    lido__mapping resized = lido__mapping_resize(memory, HUGE_PAGE - 9);    // a system may refuse it for such pages
+    if (resized.start != NULL) memory = resized.start;
+    assert_int_equal(memory[0], 0x5A);
+    assert_ptr_equal(lido__mapping_find(memory).start, memory);
+    assert_int_equal(lido__mappings_totals().bytes, lido__mapping_find(memory).bytes);
+    assert_true(lido__mapping_free(memory));
+    assert_totals(0, 0, 0);
+    lido_options_set("hugetlb=0");
+    if (probe == NULL) skip();    // there are none: only the way without was seen
+}
+
 // --- refusals and threads -------------------------------------------------------------------------------------------
 
 static void refusals(void **state) {
@@ -358,6 +381,7 @@ int main(void) {
         CASE(cache_in_time),
         CASE(table_against_shadow),
         CASE(owners),
+        CASE(huge_pages_that_were_set_aside),
         CASE(refusals),
         CASE(threads_map_and_unmap),
     };
