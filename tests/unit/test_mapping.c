@@ -173,17 +173,18 @@ static void cache_in_time(void **state) {
     lido_options_set("purge_delay_ms=0");
     assert_true(lido__mapping_free(new_of(HUGE, 1, NULL, true)));
     assert_totals(0, 0, 0);    // nothing is kept
-    lido_options_set("purge_delay_ms=100");
+    lido_options_set("purge_delay_ms=60000");
     assert_true(lido__mapping_free(new_of(HUGE, 1, NULL, true)));
     assert_int_equal(lido__mappings_purge(false), 0);
     assert_totals(0, 0, HUGE);
-    usleep(150000);
+    lido_options_set("purge_delay_ms=20");
+    usleep(50000);
     assert_int_equal(lido__mappings_purge(false), HUGE);
     assert_totals(0, 0, 0);
+    lido_options_set("purge_delay_ms=1000");
     assert_true(lido__mapping_free(new_of(HUGE, 1, NULL, true)));
-    usleep(150000);
-    assert_true(
-        lido__mapping_free(new_of(5 * HUGE, 1, NULL, true)));    // in passing it takes the one that is due along
+    usleep(1050000);
+    assert_true(lido__mapping_free(new_of(5 * HUGE, 1, NULL, true)));    // in passing it takes the one that is due along
     assert_totals(0, 0, 5 * HUGE);
 }
 
