@@ -214,8 +214,13 @@ static bool is_block_of(lido_pool *pool, void *p) {
     size_t index = lido__slab_index(&pool->slabs, slab, p, &exact);
     if (exact && index < pool->slabs.blocks_per_slab) return true;
     char *start = lido__slab_memory(slab) + index * pool->slabs.block_bytes;
-    lido__misuse("lido_pool_free(%p): inside a block of pool '%s', %z bytes after its start at %p", p, pool->name,
-                 (size_t)((char *)p - start), (void *)start);
+    if (index >= pool->slabs.blocks_per_slab) {
+        lido__misuse("lido_pool_free(%p): behind the last block of a slab of pool '%s'; nothing was ever allocated there",
+                     p, pool->name);
+    } else {
+        lido__misuse("lido_pool_free(%p): inside a block of pool '%s', %z bytes after its start at %p", p, pool->name,
+                     (size_t)((char *)p - start), (void *)start);
+    }
     return false;
 }
 
