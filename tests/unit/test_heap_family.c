@@ -177,6 +177,13 @@ static void inside_and_freed(void **state) {
     char *small = lido_malloc(100), *large = lido_malloc(200000);
     say(line("inside a block, 16 bytes after its start at %p", (void *)small), small + 16, 200);
     say(line("inside a block, 70000 bytes after its start at %p", (void *)large), large + 70000, 200);
+    char *block = lido_malloc(9000), *tail = lido__slab_memory(lido__slab_of(block)) + (size_t)21 * 9216;
+    unit_catch_begin();
+    lido_free(tail);
+    assert_string_equal(
+        unit_catch_end(),
+        line("lido: free(%p): behind the last block of a slab; nothing was ever allocated there\n", (void *)tail));
+    lido_free(block);
     lido_free(large);
     unit_catch_begin();
     lido_free(large);    // its run is gone
