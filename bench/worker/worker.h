@@ -31,14 +31,27 @@ enum {
     BENCH_COUNTS_MAX = 8,
 };
 
-// What a workload asks for, and what a backend can give.
+// What a workload asks for, and what a backend can give. "Given back" is by slot_free unless it says otherwise.
 enum {
-    BENCH_SINGLE = 1,     // one size, one thread
-    BENCH_BATCH = 2,      // one size, one thread, as many blocks alive as the program likes
-    BENCH_SIZES = 4,      // several sizes, one thread: a slot for each
-    BENCH_THREADS = 8,    // one size, several threads: on one slot if slots are shared, else on one each
-    BENCH_LEDGER = 16,    // one size, and slot_requests counts what the allocator asks for
+    BENCH_SINGLE = 1,           // one size, one thread
+    BENCH_BATCH = 2,            // one size, one thread, as many blocks alive as the program likes
+    BENCH_SIZES = 4,            // several sizes, one thread: a slot for each
+    BENCH_THREADS = 8,          // one size, several threads: on one slot if slots are shared, else on one each
+    BENCH_LEDGER = 16,          // one size, and slot_requests counts what the allocator asks for
+    BENCH_PAIR = 32,            // one size, one thread, one block alive at most: a region may forget all in slot_free
+    BENCH_REGION = 64,          // one or several sizes, one thread, blocks given back all at once, by slot_release
+    BENCH_CROSS = 128,          // one size, several threads, blocks given back by other threads: slots are shared
+    BENCH_CROSS_SIZES = 256,    // the same with several sizes: a slot for each
+    BENCH_REALLOC = 512,        // a block is resized by slot_resize
+    BENCH_CAPACITY = 1024,      // one size, one thread, and the hard limit is exact: the call beyond it is NULL
+    BENCH_OBJECTS = 2048,       // one type, one thread: the workload constructs, or slot_alloc does (SLOT_CONSTRUCTS)
 };
+
+// What most backends do not have stands in workloads/parts/optional.h, with what is done in its place:
+//
+//   #define SLOT_RELEASES 1     void slot_release(slot, blocks, count): all blocks of the slot, which are these
+//   #define SLOT_RESIZES 1      void *slot_resize(slot, block, size): realloc
+//   #define SLOT_CONSTRUCTS 1   slot_alloc gives constructed objects of workloads/parts/object_type.h
 
 typedef struct bench_run bench_run;
 typedef struct bench_workload bench_workload;
@@ -134,8 +147,10 @@ static inline uint64_t bench_random(uint64_t *state) {
 }
 
 // At the end of a workload's file. RUN and the parameters, each {name, default, least, most, help}, follow the texts.
-#define BENCH_WORKLOAD(NAME, SHAPE, OP, HELP, ...) \
-    static const bench_workload bench_workload_##NAME = {#NAME, HELP, OP, SHAPE, NAME##_run, {__VA_ARGS__}}
+#define BENCH_WORKLOAD(NAME, SHAPE, OP, HELP, ...) BENCH_WORKLOAD_NAMED(NAME, #NAME, SHAPE, OP, HELP, __VA_ARGS__)
+// The same for a name with hyphens; IDENT is that of the file.
+#define BENCH_WORKLOAD_NAMED(IDENT, NAME, SHAPE, OP, HELP, ...) \
+    static const bench_workload bench_workload_##IDENT = {NAME, HELP, OP, SHAPE, IDENT##_run, {__VA_ARGS__}}
 
 // At the end of a backend's file, after workloads_all.h.
 #define BENCH_BACKEND(IDENT, NAME, SHAPES, HELP)                                                    \
