@@ -9,7 +9,7 @@
 #include <new>
 
 namespace boost_peer {
-bench_requests boost_asked;    // of all pools of this process; one is open at a time where it matters
+inline bench_requests boost_asked;    // of all pools of this process; one is open at a time where it matters
 
 struct counting_source {
     typedef std::size_t size_type;

@@ -9,7 +9,7 @@
 #include <new>
 
 namespace foonathan_peer {
-bench_requests foonathan_asked;    // of all pools of this process
+inline bench_requests foonathan_asked;    // of all pools of this process
 
 // The library's interface for a source of memory.
 struct counting_source {

@@ -10,7 +10,7 @@
 #include <new>
 
 namespace pmr_peer {
-bench_requests pmr_asked;
+inline bench_requests pmr_asked;
 
 class counting_source : public std::pmr::memory_resource {
     void *do_allocate(std::size_t bytes, std::size_t alignment) override {
@@ -25,9 +25,9 @@ class counting_source : public std::pmr::memory_resource {
 };
 
 // Main thread only: opened with the first slot, closed with the last.
-counting_source source;
-std::pmr::unsynchronized_pool_resource *resource;
-unsigned open_slots;
+inline counting_source source;
+inline std::pmr::unsynchronized_pool_resource *resource;
+inline unsigned open_slots;
 
 struct pmr_slot {
     std::pmr::memory_resource *from;

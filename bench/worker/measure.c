@@ -2,6 +2,8 @@
 // Copyright (c) 2026 the lido authors
 //
 // The clock of a run, its passes, counts and failures. No call here allocates.
+#include "worker/counters.h"
+#include "worker/look.h"
 #include "worker/worker.h"
 
 #include <stdio.h>
@@ -51,6 +53,8 @@ bool bench_more(const bench_run *run) {
 
 void bench_start(bench_run *run) {
     run->faults_before = faults_now();
+    look_begin_all();
+    counters_on();
     run->started_cpu_ns = bench_cpu_now();    // outside, as it is a system call
     run->started_ns = bench_now();
 }
@@ -58,6 +62,8 @@ void bench_start(bench_run *run) {
 void bench_stop(bench_run *run, uint64_t ops, uint64_t checksum) {
     uint64_t ns = bench_now() - run->started_ns;
     uint64_t cpu_ns = bench_cpu_now() - run->started_cpu_ns;
+    counters_off();
+    look_end_all();
     run->faults_timed += faults_now() - run->faults_before;
     bench_pass(run, ops, checksum, ns, cpu_ns);
 }
@@ -69,6 +75,21 @@ void bench_pass(bench_run *run, uint64_t ops, uint64_t checksum, uint64_t ns, ui
     run->pass_cpu_ns[run->pass_count] = (double)cpu_ns / (double)ops;
     run->pass_ns[run->pass_count++] = (double)ns / (double)ops;
     run->timed_ns += ns;
+    run->timed_ops += ops;
+}
+
+void bench_thread_start(bench_span *span) {
+    look_begin_thread();
+    counters_on();
+    span->cpu_ns = bench_cpu_now();
+    span->from_ns = bench_now();
+}
+
+void bench_thread_stop(bench_span *span) {
+    span->to_ns = bench_now();
+    span->cpu_ns = bench_cpu_now() - span->cpu_ns;
+    counters_off();
+    look_end_thread();
 }
 
 void bench_count(bench_run *run, const char *name, uint64_t value) {

@@ -12,6 +12,9 @@
 //   ns_per_op = (time from bench_start to bench_stop) / ops, the median over the passes
 //   checksum  = the same in every pass of every allocator, because the work is the same
 //
+// Before the workloads, worker/slot.h stands in for the backend's slot_open and slot_close (litter) and, in the second
+// compilation of the backend, for its slot_alloc and slot_free too (look).
+//
 // Nothing here allocates between bench_start and bench_stop but the allocator under test. Everything is called from the
 // main thread, unless a function says otherwise.
 #ifndef LIDO_BENCH_WORKER_H
@@ -63,6 +66,9 @@ typedef struct bench_param {
     const char *help;
 } bench_param;
 
+// While the process waits for memory to fall, it still allocates and frees a block of 64 bytes now and then.
+typedef enum bench_tick { BENCH_TICK_OPEN, BENCH_TICK_BEAT, BENCH_TICK_CLOSE } bench_tick;
+
 struct bench_workload {
     const char *name, *help;
     const char *op;    // what one operation is
@@ -74,6 +80,8 @@ struct bench_workload {
 struct bench_backend {
     const char *name, *help;
     unsigned shapes;    // mask
+    bool look;          // the second compilation, whose calls are timed one by one (worker/look.h)
+    void (*tick)(bench_tick what);
     const bench_workload *const *workloads;
     size_t workload_count;
     bench_backend *next;
@@ -90,15 +98,21 @@ typedef struct bench_requests {
     uint64_t count, bytes;
 } bench_requests;
 
+// The timed part of one thread.
+typedef struct bench_span {
+    uint64_t from_ns, to_ns, cpu_ns;
+} bench_span;
+
 struct bench_run {
     const bench_workload *workload;
     const bench_backend *backend;
+    const bench_backend *look;    // its second compilation, NULL if the worker has none
     uint64_t values[BENCH_PARAMS_MAX];
     uint64_t ops, checksum;
     double pass_cpu_ns[BENCH_PASSES_MAX];    // the same by CPU time of the process
     double pass_ns[BENCH_PASSES_MAX];        // ns per op of each pass
     unsigned pass_count, pass_limit;         // pass_limit 0: as long as the time lasts
-    uint64_t timed_ns, started_ns, started_cpu_ns;
+    uint64_t timed_ns, timed_ops, started_ns, started_cpu_ns;
     long faults_before, faults_timed;    // page faults, minor and major, between start and stop
     struct {
         const char *name;
@@ -121,6 +135,13 @@ void bench_start(bench_run *run);
 void bench_stop(bench_run *run, uint64_t ops, uint64_t checksum);
 // The same for work that timed itself (threads): from first start to last end, and CPU time of all threads.
 void bench_pass(bench_run *run, uint64_t ops, uint64_t checksum, uint64_t ns, uint64_t cpu_ns);
+// Any thread. The timed part of a thread of a workload that calls bench_pass; looked at and counted like the rest between
+// bench_start and bench_stop. Fills the span.
+void bench_thread_start(bench_span *span);
+void bench_thread_stop(bench_span *span);
+// Before slots are opened, by a workload that has several open at once: the sum of their block sizes (of the slots of all
+// threads). Litter is laid in proportion. Without it every slot is taken to be alone.
+void bench_slots_bytes(size_t bytes);
 // A figure of the last pass that is shown beside the times, such as the number of heap allocations.
 void bench_count(bench_run *run, const char *name, uint64_t value);
 // Any thread. Nanoseconds of the monotonic clock.
@@ -154,7 +175,8 @@ static inline uint64_t bench_random(uint64_t *state) {
 
 // At the end of a backend's file, after workloads_all.h.
 #define BENCH_BACKEND(IDENT, NAME, SHAPES, HELP)                                                    \
-    static bench_backend IDENT = {NAME, HELP, SHAPES, bench_workloads, BENCH_WORKLOAD_COUNT, NULL}; \
+    static bench_backend IDENT = {NAME,       HELP,            SHAPES,               SLOT_IS_LOOK,  \
+                                  slot__tick, bench_workloads, BENCH_WORKLOAD_COUNT, NULL};         \
     __attribute__((constructor)) static void IDENT##_register(void) { bench_register(&IDENT); }     \
     typedef int IDENT##_needs_semicolon
 
