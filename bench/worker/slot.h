@@ -5,6 +5,7 @@
 // backend's own functions and before the workloads:
 //
 //   slot_open, slot_close    lay litter in the slot and take it away; nothing more without litter=
+//   slot_open_clean, ..._close_clean    the backend's own, for slots that are opened over and over as part of the work
 //   slot_alloc, slot_free    the backend's own, inlined; in the second compilation (BENCH_LOOK) each call is timed, and
 //                            bench_slot is the backend's slot with its block size
 //   slot_release             only where the backend has them (SLOT_RELEASES, SLOT_RESIZES), timed as a free and as a
@@ -78,6 +79,12 @@ static __attribute__((noinline)) void slot__close(bench_slot slot) {
     slot_close(slot);
 }
 
+// For a slot that is opened over and over, as part of the work: never any litter.
+static inline bool slot__clean_open(bench_slot *slot, const bench_slot_options *options) {
+    return slot_open(slot, options);
+}
+static inline void slot__clean_close(bench_slot slot) { slot_close(slot); }
+
 static void slot__tick(bench_tick what) {
     static bench_slot slot;
     static bool open;
@@ -104,6 +111,13 @@ static inline bool slot__look_open(look_slot *slot, const bench_slot_options *op
 }
 
 static inline void slot__look_close(look_slot slot) { slot__close(slot.inner); }
+
+static inline bool slot__look_clean_open(look_slot *slot, const bench_slot_options *options) {
+    slot->size = options->size;
+    return slot__clean_open(&slot->inner, options);
+}
+
+static inline void slot__look_clean_close(look_slot slot) { slot__clean_close(slot.inner); }
 
 static inline bench_requests slot__look_requests(const look_slot *slot) { return slot_requests(&slot->inner); }
 
@@ -154,10 +168,14 @@ static inline void *slot__look_resize(look_slot slot, void *block, size_t size) 
 #define bench_slot look_slot
 #define slot_open slot__look_open
 #define slot_close slot__look_close
+#define slot_open_clean slot__look_clean_open
+#define slot_close_clean slot__look_clean_close
 #define slot_alloc slot__look_alloc
 #define slot_free slot__look_free
 #define slot_requests slot__look_requests
 #else
 #define slot_open slot__open
 #define slot_close slot__close
+#define slot_open_clean slot__clean_open
+#define slot_close_clean slot__clean_close
 #endif
