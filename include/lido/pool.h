@@ -46,6 +46,24 @@ enum {
     LIDO_POOL_ALIGNMENT_MAX = 2 << 20,      // bytes
 };
 
+// What an allocation does when `capacity` blocks are alive.
+typedef enum lido_on_exhausted {
+    LIDO_FAIL = 0,    // NULL and ENOMEM
+    // The capacity rises by a step (see `growth`) and the allocation goes on. Memory is taken only when no block is free
+    // anywhere, not even in another thread's bin. lido_pool_trim and lido_pool_free_all lower the capacity again.
+    LIDO_GROW = 1,
+    LIDO_CALL = 2,    // `exhausted` is called, and may free blocks, raise the capacity, or refuse
+    // SHARED pools: the calling thread sleeps until a block is its own. First come, first served: nobody overtakes a thread that
+    // waits. NULL and ETIMEDOUT after wait_ms.
+    LIDO_WAIT = 3,
+} lido_on_exhausted;
+
+// The answer to a full pool: true after blocks were freed or the capacity was raised, and the allocation is tried again;
+// false to let it fail with ENOMEM. `attempt` counts the calls for this one allocation, from 1: a callback that cannot help
+// must say false some time. It runs in the allocating thread without any lock of lido and may use every call on this pool that
+// the thread may, but for an allocation that would call it again without end.
+typedef bool lido_exhausted_call(lido_pool *pool, size_t attempt, void *context);
+
 typedef struct lido_pool_options {
     const char *name;     // for reports and statistics; copied; NULL is "pool"
     size_t block_size;    // bytes, 1 to LIDO_POOL_BLOCK_SIZE_MAX; rounded up to the alignment
@@ -54,8 +72,19 @@ typedef struct lido_pool_options {
     lido_threads threads;
     lido_order order;
     size_t capacity;    // most blocks alive at once, exact also among threads; 0 is no limit
-    size_t growth;      // least number of blocks to take from the system at a time; 0 lets lido choose
-    size_t prewarm;     // blocks that are made ready (memory committed and touched) before lido_pool_new returns
+    size_t
+        capacity_bytes;    // the same in bytes of blocks after rounding: as many as fit. 0 is no limit; the smaller holds
+    // Steps. How many blocks of memory the pool takes from the system when it needs more, and by how many a capacity grows
+    // (LIDO_GROW): `growth` each time, or, if growth_max is given, as many as there are, at least `growth` and at most growth_max.
+    // A step is worked out from what the pool has now, so trimming makes the next step small again. Memory comes in
+    // slabs of at least 64 KiB, and so in whole ones.
+    size_t growth;        // 0 lets lido choose: a slab
+    size_t growth_max;    // 0: steps do not double; else at least `growth`
+    size_t prewarm;       // blocks that are made ready (memory committed and touched) before lido_pool_new returns
+    lido_on_exhausted on_exhausted;    // others than LIDO_FAIL need a capacity
+    lido_exhausted_call *exhausted;    // for LIDO_CALL
+    void *exhausted_context;           // passed to it
+    uint32_t wait_ms;                  // for LIDO_WAIT: longest wait of an allocation, milliseconds; 0 is no limit
 } lido_pool_options;
 
 // Counts are in blocks, sizes in bytes. Exact while no other thread is inside a call on this pool; otherwise each
@@ -63,13 +92,14 @@ typedef struct lido_pool_options {
 typedef struct lido_pool_statistics {
     size_t block_size;    // after rounding
     size_t alignment;
-    size_t capacity;      // 0: none
+    size_t capacity;      // now; 0: none
     size_t live;          // blocks that the program holds
     size_t high_water;    // most blocks alive at once since the pool was made or reset; for SHARED pools in LIFO order
                           // an upper bound (never above the capacity): it counts what threads' bins hold as alive
     size_t held_bytes;    // address space in the pool's slabs
     size_t committed_bytes;    // the part of it that has been handed out at least once since it was last given back
     size_t slab_count;
+    size_t waiting;    // threads that wait in an allocation (LIDO_WAIT)
 } lido_pool_statistics;
 
 // Makes a pool. At most 1,664 SHARED pools in LIFO order exist at a time (ENOMEM beyond). Options are copied; a zeroed field means its default, NULL is not accepted.
@@ -78,7 +108,8 @@ typedef struct lido_pool_statistics {
 LIDO_API LIDO_ATTR_MUST_USE lido_pool *lido_pool_new(const lido_pool_options *options);
 
 // Gives all memory of the pool back. Blocks still alive are reported in one line on stderr and their memory is freed
-// too. NULL is ignored. Requires: no other thread uses the pool or any of its blocks, now or later.
+// too. NULL is ignored. Requires: no other thread uses the pool or any of its blocks, now or later. A pool in which threads
+// wait is reported and stays.
 LIDO_API void lido_pool_destroy(lido_pool *pool);
 
 // The inline halves look at this prefix of a pool: the free list of a LOCAL pool, which ends with LIDO__POOL_END. NULL in all
@@ -96,8 +127,8 @@ LIDO_API LIDO_ATTR_MUST_USE void *lido__pool_alloc_slow(lido_pool *pool);
 LIDO_API void lido__pool_free_slow(lido_pool *pool, void *block);
 
 // One block, aligned as the pool's options say, contents undefined.
-// Threads: as the pool's kind. Fails: NULL with ENOMEM when the capacity is reached or the system has no memory, with EPERM
-// from the wrong thread of a CONFINED pool.
+// Threads: as the pool's kind. Fails: NULL with ENOMEM when the capacity is reached (see lido_on_exhausted) or the system has no
+// memory, with ETIMEDOUT after a wait, with EPERM from the wrong thread of a CONFINED pool.
 // Cost: LOCAL 5 instructions; SHARED a call and a pop from the thread's bin, and every batch a refill with one atomic step or
 // under the slabs' lock. A SHARED pool that has reached its capacity takes a lock for each call until a quarter is free again.
 LIDO_INLINE LIDO_ATTR_MUST_USE void *lido_pool_alloc(lido_pool *pool) {
@@ -122,13 +153,16 @@ LIDO_INLINE void lido_pool_free(lido_pool *pool, void *block) {
     face->free = link;
 }
 
-// Fills `blocks[0..count)`; all or nothing. Returns 0, or -1 with ENOMEM and nothing taken.
+// Fills `blocks[0..count)`; all or nothing. Returns 0, or -1 with the error of lido_pool_alloc and nothing taken. With LIDO_WAIT the
+// blocks count as one request, for which one place in the queue is kept: two that wait for many cannot block each other; more
+// than the capacity are refused at once.
 LIDO_API LIDO_ATTR_MUST_USE int lido_pool_alloc_bulk(lido_pool *pool, void **blocks, size_t count);
 // Gives back `count` blocks; NULL entries are ignored.
 LIDO_API void lido_pool_free_bulk(lido_pool *pool, void *const *blocks, size_t count);
 
 // All blocks count as free from now on; the memory stays with the pool for the next allocations.
-// Requires: no other thread uses the pool. Cost: proportional to its slabs, not to its blocks.
+// Requires: no other thread uses the pool, other than to wait in an allocation: those are served then.
+// Cost: proportional to its slabs, not to its blocks.
 LIDO_API void lido_pool_reset(lido_pool *pool);
 
 // As lido_pool_reset, and the memory goes back to the system.
@@ -137,6 +171,11 @@ LIDO_API void lido_pool_free_all(lido_pool *pool);
 // Gives free memory back to the system: whole slabs, and inside slabs every OS page that no live block touches.
 // Returns the bytes decommitted. Threads: as the pool's kind; blocks that sit in other threads' bins stay.
 LIDO_API size_t lido_pool_trim(lido_pool *pool);
+
+// Sets the capacity, in blocks. Raising it wakes threads that wait. Lowering gathers free blocks first, from all threads.
+// Threads: as the pool's kind; also from the callback of LIDO_CALL. Fails: -1; EINVAL for 0 or a pool made without a
+// capacity, EBUSY if more blocks than that are alive, EPERM as lido_pool_alloc. Cost: raising, a lock; lowering, that of a trim.
+LIDO_API int lido_pool_set_capacity(lido_pool *pool, size_t capacity);
 
 // Makes the next `count` allocations of the calling thread free of page faults and system calls: commits and touches the memory
 // now (of a SHARED pool each further thread takes a batch of its own, see lido_pool_alloc). Returns 0, or -1 with ENOMEM (what

@@ -66,9 +66,9 @@ bool lido__idle_put(lido_object_pool *pool, void *object) {
     return kept || twice;
 }
 
-static void *take_from(lido_object_pool *pool, lido__stripe *stripe) {
+static void *take_from(lido_object_pool *pool, lido__stripe *stripe, bool surely) {
     void *object = NULL;
-    if (LIDO__ATOMIC_LOAD(&stripe->count, relaxed) == 0) return NULL;    // a hint: decides only whether to lock
+    if (!surely && LIDO__ATOMIC_LOAD(&stripe->count, relaxed) == 0) return NULL;    // a hint: decides whether to lock
     lock_if_shared(pool, stripe);
     size_t count = LIDO__ATOMIC_LOAD(&stripe->count, relaxed);    // ours: under the lock
     if (count > 0) {
@@ -80,10 +80,10 @@ static void *take_from(lido_object_pool *pool, lido__stripe *stripe) {
     return object;
 }
 
-void *lido__idle_take(lido_object_pool *pool) {
+void *lido__idle_take(lido_object_pool *pool, bool surely) {
     unsigned start = stripe_of_thread(pool);
     for (unsigned i = 0; i <= pool->stripe_mask; i++) {
-        void *object = take_from(pool, &pool->stripes[(start + i) & pool->stripe_mask]);
+        void *object = take_from(pool, &pool->stripes[(start + i) & pool->stripe_mask], surely);
         if (object != NULL) return object;
     }
     return NULL;

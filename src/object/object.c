@@ -6,6 +6,7 @@
 
 #include "os/os.h"
 #include "os/report.h"
+#include "pool/exhaustion.h"
 #include "pool/thread.h"
 #include "slab/window.h"
 
@@ -86,15 +87,41 @@ static bool is_object_of(const lido_object_pool *pool, const void *p, const char
     return false;
 }
 
+// A block, or an idle object, which never stands in the way: at the capacity it comes first, before the pool grows, asks or
+// waits.
+typedef struct wanted {
+    lido_object_pool *pool;
+    bool idle_first;
+    bool idle;    // what was had is one
+} wanted;
+
+static void *attempt_object(lido_pool *memory, void *context, bool *refused) {
+    wanted *w = (wanted *)context;
+    void *object = w->idle_first ? lido__idle_take(w->pool, true) : NULL;
+    w->idle = object != NULL;
+    if (object == NULL) object = lido__pool_take(memory, refused);
+    if (object != NULL || w->idle_first) return object;
+    object = lido__idle_take(w->pool, true);
+    w->idle = object != NULL;
+    return object;
+}
+
+static void *obtain(lido_object_pool *pool, wanted *w) {
+    w->pool = pool;
+    return lido__pool_obtain(pool->memory, attempt_object, w, NULL);
+}
+
 // A block for a new object. At the capacity an idle object makes room: its block comes back with the object ended.
 static void *block_for_new(lido_object_pool *pool) {
-    int before = errno;
-    void *block = lido_pool_alloc(pool->memory);
-    if (LIDO_LIKELY(block != NULL)) return block;
-    int error = errno;
-    block = lido__idle_take(pool);
-    if (block != NULL) destroy_object(pool, block);
-    errno = block != NULL ? before : error;
+    wanted w = {.idle_first = false};
+    if (LIDO_LIKELY(pool->memory->on_exhausted == LIDO_FAIL)) {
+        int before = errno;
+        void *fresh = lido_pool_alloc(pool->memory);
+        if (LIDO_LIKELY(fresh != NULL)) return fresh;
+        errno = before;
+    }
+    void *block = obtain(pool, &w);
+    if (block != NULL && w.idle) destroy_object(pool, block);
     return block;
 }
 
@@ -129,14 +156,13 @@ void lido_object_delete(lido_object_pool *pool, void *object) {
 
 void *lido_object_acquire(lido_object_pool *pool) {
     if (!may_make(pool, "lido_object_acquire")) return NULL;
-    void *object = lido__idle_take(pool);
-    if (LIDO_LIKELY(object != NULL)) return object;
-    int before = errno;
-    void *block = lido_pool_alloc(pool->memory);
-    if (LIDO_LIKELY(block != NULL)) return construct_in(pool, block, NULL);
-    object = lido__idle_take(pool);    // another thread may have released one in between
-    if (object != NULL) errno = before;
-    return object;
+    if (LIDO_LIKELY(!lido__wait_queue_is_used(&pool->memory->wait))) {
+        void *object = lido__idle_take(pool, false);
+        if (LIDO_LIKELY(object != NULL)) return object;
+    }
+    wanted w = {.idle_first = true};
+    void *object = obtain(pool, &w);
+    return w.idle ? object : construct_in(pool, object, NULL);
 }
 
 void lido_object_release(lido_object_pool *pool, void *object) {
@@ -144,7 +170,10 @@ void lido_object_release(lido_object_pool *pool, void *object) {
     if (!is_object_of(pool, object, "lido_object_release")) return;
     if (pool->type.reset != NULL) pool->type.reset(object, pool->type.context);
     int before = errno;
-    if (LIDO_LIKELY(lido__idle_put(pool, object))) return;
+    if (LIDO_LIKELY(lido__idle_put(pool, object))) {
+        lido__wait_queue_wake(&pool->memory->wait);
+        return;
+    }
     errno = before;
     destroy_object(pool, object);
     lido_pool_free(pool->memory, object);
@@ -153,9 +182,12 @@ void lido_object_release(lido_object_pool *pool, void *object) {
 int lido_object_pool_prewarm(lido_object_pool *pool, size_t count) {
     if (!may_make(pool, "lido_object_pool_prewarm")) return -1;
     for (size_t have = lido__idle_count(pool); have < count; have++) {
-        void *object = construct_in(pool, lido_pool_alloc(pool->memory), NULL);
+        void *object = construct_in(pool, lido__pool_try(pool->memory), NULL);
         if (object == NULL) return -1;
-        if (lido__idle_put(pool, object)) continue;
+        if (lido__idle_put(pool, object)) {
+            lido__wait_queue_wake(&pool->memory->wait);
+            continue;
+        }
         destroy_object(pool, object);
         lido_pool_free(pool->memory, object);
         errno = ENOMEM;
@@ -165,7 +197,7 @@ int lido_object_pool_prewarm(lido_object_pool *pool, size_t count) {
 }
 
 static void destroy_idle(lido_object_pool *pool) {
-    for (void *object; (object = lido__idle_take(pool)) != NULL;) {
+    for (void *object; (object = lido__idle_take(pool, false)) != NULL;) {
         destroy_object(pool, object);
         lido_pool_free(pool->memory, object);
     }
@@ -237,7 +269,7 @@ void lido__object_pool_destroy_objects(lido_object_pool *pool) {
 }
 
 void lido__object_pool_release(lido_object_pool *pool) {
-    while (lido__idle_take(pool) != NULL) {
+    while (lido__idle_take(pool, false) != NULL) {
     }
     lido__idle_release(pool);
     lido__objects_unlist(pool);

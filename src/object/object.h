@@ -38,8 +38,9 @@ struct lido_object_pool {
     lido__stripe stripes[LIDO__STRIPES];
 };
 
-// The idle object that the calling thread's stripe got last, else one of another stripe; NULL if no object is idle.
-LIDO__HIDDEN void *lido__idle_take(lido_object_pool *pool);
+// The idle object that the calling thread's stripe got last, else one of another stripe; NULL if no object is idle. surely: looks
+// under each lock, so that an object that was put there before is found (pool/wait.h: L).
+LIDO__HIDDEN void *lido__idle_take(lido_object_pool *pool, bool surely);
 // False if the object cannot be kept: idle_max are, or there is no memory for the array. Reports an object that is the
 // newest of its stripe already (and then says true: it is kept).
 LIDO__HIDDEN bool lido__idle_put(lido_object_pool *pool, void *object);

@@ -16,6 +16,8 @@
 typedef enum lido__rank {
     LIDO__RANK_FREE = 0,
     LIDO__RANK_OBJECTS,       // the list of object pools
+    LIDO__RANK_HANDLES,       // the slots of one handle pool
+    LIDO__RANK_WAIT,          // the queue of one pool
     LIDO__RANK_STRIPE,        // some idle objects of one of them
     LIDO__RANK_HEAPS,         // the list of first-class heaps
     LIDO__RANK_HEAP,          // one of them

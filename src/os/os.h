@@ -57,6 +57,8 @@ LIDO__HIDDEN bool lido__os_populate(void *start, size_t bytes);
 // Asks for huge pages in the range. A hint.
 LIDO__HIDDEN void lido__os_advise_huge(void *start, size_t bytes);
 
+// Nanoseconds since some start; exact, never goes back.
+LIDO__HIDDEN uint64_t lido__os_time_ns(void);
 // Milliseconds since some start; coarse (a few ms), cheap, never goes back.
 LIDO__HIDDEN uint32_t lido__os_clock_ms(void);
 // How long ago `then` was; 0 if another thread read it after `now`. Right for 24 days.
@@ -90,6 +92,8 @@ LIDO__HIDDEN lido__os_place lido__os_describe(const void *p, char *name, size_t 
 // Waits until *word != value (or spuriously); wakes one waiter.
 LIDO__HIDDEN void lido__os_wait(_Atomic uint32_t *word, uint32_t value);
 LIDO__HIDDEN void lido__os_wake_one(_Atomic uint32_t *word);
+// The same wait until a moment of lido__os_time_ns; UINT64_MAX is never. False if that has come.
+LIDO__HIDDEN bool lido__os_wait_until(_Atomic uint32_t *word, uint32_t value, uint64_t deadline_ns);
 
 // Fault injection for tests. Calls are counted from 1; every call from number `first` on fails, `count` of them
 // (0 stops it). Returns how many calls were made since the last time this was set.

@@ -204,6 +204,12 @@ void lido__os_advise_huge(void *start, size_t bytes) {
     errno = saved;
 }
 
+uint64_t lido__os_time_ns(void) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
 uint32_t lido__os_clock_ms(void) {
     struct timespec now;
     if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) != 0) return 0;
@@ -281,4 +287,15 @@ void lido__os_wake_one(_Atomic uint32_t *word) {
     int saved = errno;
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     errno = saved;
+}
+
+// FUTEX_WAIT_BITSET takes a moment of CLOCK_MONOTONIC, where FUTEX_WAIT takes a length of time.
+bool lido__os_wait_until(_Atomic uint32_t *word, uint32_t value, uint64_t deadline_ns) {
+    int saved = errno;
+    struct timespec deadline = {(time_t)(deadline_ns / 1000000000), (long)(deadline_ns % 1000000000)};
+    long result = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value,
+                          deadline_ns == UINT64_MAX ? NULL : &deadline, NULL, FUTEX_BITSET_MATCH_ANY);
+    bool late = result != 0 && errno == ETIMEDOUT;
+    errno = saved;
+    return !late;
 }

@@ -19,13 +19,16 @@
 // (a) and (b) need no fence of their own: the barrier that the system makes every thread pass orders them against (c) and
 // (d), so either the owner sees recalled == 1 or the other sees busy == 1 and waits (asymmetric Dekker; membarrier(2)).
 // (e) releases, (d) acquires: the bin's contents. Clearing `recalled` releases, (b) acquires: the emptied bin.
+// While a thread waits for a block (wait.h), bins stay recalled: every free goes to the slabs, where the waiting thread looks.
 // Inside (a)..(e) a thread takes no lock but that of the slabs.
 #ifndef LIDO_POOL_BOUNDED_H
 #define LIDO_POOL_BOUNDED_H
 
 #include "pool/thread.h"
 
-LIDO__HIDDEN void *lido__bounded_alloc(lido_pool *pool);
+LIDO__HIDDEN void *lido__bounded_alloc(lido_pool *pool, bool *refused);
+// Recalls all bins, so that only blocks that are alive are issued, and lowers the capacity of the slabs. False: more are alive.
+LIDO__HIDDEN bool lido__bounded_lower(lido_pool *pool, size_t capacity);
 // Requires: p is a block of the pool (its start).
 LIDO__HIDDEN void lido__bounded_free(lido_pool *pool, void *p);
 

@@ -8,6 +8,7 @@
 #include "os/os.h"
 #include "os/report.h"
 #include "pool/bounded.h"
+#include "pool/exhaustion.h"
 
 #include <errno.h>
 #include <string.h>
@@ -36,11 +37,32 @@ static size_t natural_alignment(size_t block_size) {
     return lowest < sizeof(void *) ? sizeof(void *) : lido__min(lowest, 16);
 }
 
+static size_t alignment_for(const lido_pool_options *options) {
+    return options->alignment != 0 ? options->alignment : natural_alignment(options->block_size);
+}
+static size_t block_bytes_for(const lido_pool_options *options) {
+    return lido__round_up(options->block_size, lido__max(alignment_for(options), sizeof(void *)));
+}
+
 // Bins of a bounded pool hold at most a 64th of the capacity each, and need a system that can recall them.
 static void bound(lido_pool *pool) {
-    pool->batch_max = (uint32_t)lido__max(lido__min(pool->batch_max, pool->capacity / 128), 1);
-    pool->always_recalled = pool->capacity < BOUNDED_BINS_FROM || !lido__os_barrier_everywhere();
+    pool->batch_max = (uint32_t)lido__max(lido__min(pool->batch_max, pool->capacity_first / 128), 1);
+    pool->always_recalled = pool->capacity_first < BOUNDED_BINS_FROM || !lido__os_barrier_everywhere();
     pool->recalled = pool->always_recalled;
+}
+
+static void set_limits(lido_pool *pool, const lido_pool_options *options) {
+    pool->capacity_first = options->capacity;
+    pool->capacity = options->capacity;
+    pool->growth = options->growth;
+    pool->growth_max = options->growth_max;
+    pool->on_exhausted = options->on_exhausted;
+    pool->exhausted = options->exhausted;
+    pool->exhausted_context = options->exhausted_context;
+    pool->wait_ms = options->wait_ms;
+    if (options->capacity != 0) pool->slabs.capacity = options->capacity;
+    size_t slabs = options->growth_max / pool->slabs.blocks_per_slab;
+    pool->slabs.growth_slabs = (uint32_t)lido__max(lido__min(slabs, UINT32_MAX), 1);
 }
 
 void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned bin) {
@@ -52,14 +74,13 @@ void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned
     pool->order = (uint8_t)options->order;
     pool->owner_thread = options->threads == LIDO_CONFINED ? lido__os_thread_id() : 0;
     pool->owner = lido__thread_token();
-    pool->capacity = options->capacity;
-    pool->alignment = options->alignment != 0 ? options->alignment : natural_alignment(options->block_size);
-    size_t align = lido__max(pool->alignment, sizeof(void *));
-    size_t block_bytes = lido__round_up(options->block_size, align);
+    pool->alignment = alignment_for(options);
+    size_t align = lido__max(pool->alignment, sizeof(void *)), block_bytes = block_bytes_for(options);
     size_t least = options->growth;
-    if (options->capacity != 0 && least > options->capacity) least = options->capacity;
+    if (options->capacity != 0 && options->on_exhausted != LIDO_GROW && least > options->capacity)
+        least = options->capacity;
     lido__slabs_init(&pool->slabs, block_bytes, align, least, bin != 0 ? bin : LIDO__ENTRY_SLOW);
-    if (pool->capacity != 0) pool->slabs.capacity = pool->capacity;
+    set_limits(pool, options);
     pool->batch_max = batch_for(block_bytes);
     if (pool->way == LIDO__WAY_BOUNDED) bound(pool);
     if (lido__slabs_are_slices(&pool->slabs)) {
@@ -76,11 +97,27 @@ void lido__pool_fini(lido_pool *pool) {
     if (pool->bin != 0) lido__entry_free(pool->bin);
 }
 
-static bool options_are_good(const lido_pool_options *options) {
-    return options != NULL && options->block_size >= 1 && options->block_size <= LIDO_POOL_BLOCK_SIZE_MAX &&
-           (options->alignment == 0 || lido__is_power_of_two(options->alignment)) &&
-           options->alignment <= LIDO_POOL_ALIGNMENT_MAX && (unsigned)options->threads <= LIDO_CONFINED &&
-           (unsigned)options->order <= LIDO_FIFO && (options->capacity == 0 || options->prewarm <= options->capacity);
+static bool limits_are_good(const lido_pool_options *options) {
+    if ((unsigned)options->on_exhausted > LIDO_WAIT) return false;
+    if (options->growth_max != 0 && options->growth_max < options->growth) return false;
+    if (options->on_exhausted != LIDO_FAIL && options->capacity == 0) return false;
+    if (options->on_exhausted == LIDO_CALL && options->exhausted == NULL) return false;
+    if (options->on_exhausted == LIDO_WAIT && options->threads != LIDO_SHARED) return false;    // who would free?
+    return options->capacity == 0 || options->prewarm <= options->capacity;
+}
+
+// False for options out of range. A capacity in bytes becomes one in blocks.
+static bool options_are_good(lido_pool_options *options) {
+    if (options->block_size < 1 || options->block_size > LIDO_POOL_BLOCK_SIZE_MAX) return false;
+    if (options->alignment != 0 && !lido__is_power_of_two(options->alignment)) return false;
+    if (options->alignment > LIDO_POOL_ALIGNMENT_MAX || (unsigned)options->threads > LIDO_CONFINED) return false;
+    if ((unsigned)options->order > LIDO_FIFO) return false;
+    if (options->capacity_bytes != 0) {
+        size_t blocks = options->capacity_bytes / block_bytes_for(options);
+        if (blocks == 0) return false;
+        options->capacity = options->capacity != 0 ? lido__min(options->capacity, blocks) : blocks;
+    }
+    return limits_are_good(options);
 }
 
 // Pool structures are blocks of a pool of pools.
@@ -107,7 +144,8 @@ static lido_pool *structures(void) {
 lido_pool *lido__pool_structure_new(void) { return lido_pool_alloc(structures()); }
 void lido__pool_structure_free(lido_pool *pool) { lido_pool_free(structures(), pool); }
 
-lido_pool *lido_pool_new(const lido_pool_options *options) {
+lido_pool *lido_pool_new(const lido_pool_options *given) {
+    lido_pool_options copy = given != NULL ? *given : (lido_pool_options){.block_size = 0}, *options = &copy;
     if (!options_are_good(options)) {
         errno = EINVAL;
         return NULL;
@@ -136,7 +174,12 @@ lido_pool *lido_pool_new(const lido_pool_options *options) {
 
 void lido_pool_destroy(lido_pool *pool) {
     if (pool == NULL) return;
-    size_t live = lido_pool_stats(pool).live;
+    size_t live = lido_pool_stats(pool).live,
+           waiting = LIDO__ATOMIC_LOAD(&pool->wait.used, relaxed);    // a report's figure
+    if (waiting > 0) {
+        lido__misuse("lido_pool_destroy: pool '%s': %z threads wait for a block", pool->name, waiting);
+        return;
+    }
     if (live > 0)
         lido__warn("lido_pool_destroy: pool '%s': %z blocks of %z bytes are still alive; their memory is freed too",
                    pool->name, live, (size_t)pool->slabs.block_bytes);
@@ -148,20 +191,22 @@ void lido_pool_destroy(lido_pool *pool) {
 // --- one block ------------------------------------------------------------------------------------------------------
 
 // Way face: the free list is empty, so all issued blocks but the fresh range are alive.
-static void *face_alloc(lido_pool *pool) {
-    size_t block_bytes = pool->slabs.block_bytes;
+static void *face_alloc(lido_pool *pool, bool *refused) {
+    size_t block_bytes = pool->slabs.block_bytes, capacity = lido__pool_capacity(pool);
     size_t live = pool->slabs.issued - (size_t)(pool->fresh_end - pool->fresh_next) / block_bytes;
-    if (pool->capacity != 0 && live >= pool->capacity) return NULL;
+    if (capacity != 0 && live >= capacity) return NULL;
     void *block = pool->fresh_next;
     if (pool->fresh_next == pool->fresh_end) {
-        size_t got, most = pool->capacity != 0 ? pool->capacity - live : SIZE_MAX;
+        size_t got, most = capacity != 0 ? capacity - live : SIZE_MAX;
         char *fresh = lido__slabs_take_fresh(&pool->slabs, most, &got);
         if (got != 0) {
             block = fresh;
             pool->fresh_next = fresh + block_bytes;
             pool->fresh_end = fresh + got * block_bytes;
         } else {    // free blocks in the slabs (after a trim) come one by one, which keeps the high-water mark exact
-            block = lido__slabs_take(&pool->slabs, 1).first;
+            lido__chain chain = lido__slabs_take(&pool->slabs, 1);
+            *refused = chain.refused;
+            block = chain.first;
         }
     } else {
         pool->fresh_next += block_bytes;
@@ -170,12 +215,19 @@ static void *face_alloc(lido_pool *pool) {
     return block;
 }
 
-static void *alloc_once(lido_pool *pool) {
+static void *face_take(lido_pool *pool, bool *refused) {
+    lido__link *block = pool->face.free;
+    if (block == LIDO__POOL_END) return face_alloc(pool, refused);
+    pool->face.free = block->next;
+    return block;
+}
+
+void *lido__pool_take(lido_pool *pool, bool *refused) {
     switch (pool->way) {
-        case LIDO__WAY_FACE: return face_alloc(pool);
+        case LIDO__WAY_FACE: return face_take(pool, refused);
         case LIDO__WAY_BINS: return lido__bin_alloc_slow(pool);
-        case LIDO__WAY_BOUNDED: return lido__bounded_alloc(pool);
-        case LIDO__WAY_STOCK: return lido__stock_alloc(pool);
+        case LIDO__WAY_BOUNDED: return lido__bounded_alloc(pool, refused);
+        case LIDO__WAY_STOCK: return lido__stock_alloc(pool, refused);
     }
     return NULL;
 }
@@ -185,13 +237,7 @@ static LIDO__NOINLINE void *alloc_rarely(lido_pool *pool) {
         errno = EPERM;
         return NULL;
     }
-    void *block = alloc_once(pool);
-    if (LIDO_LIKELY(block != NULL)) return block;
-    // way bins has tried that itself; a confined pool that was called from another thread has nothing to ask for
-    bool again = pool->way != LIDO__WAY_BINS && (pool->threads != LIDO_CONFINED || pool->owner == lido__thread_token());
-    if (again && !lido__slabs_are_exhausted(&pool->slabs) && lido__reclaim(0) > 0) block = alloc_once(pool);
-    if (block == NULL) errno = ENOMEM;
-    return block;
+    return lido__pool_obtain(pool, lido__attempt_block, NULL, NULL);
 }
 
 void *lido__pool_alloc_slow(lido_pool *pool) {
@@ -215,8 +261,9 @@ static bool is_block_of(lido_pool *pool, void *p) {
     if (exact && index < pool->slabs.blocks_per_slab) return true;
     char *start = lido__slab_memory(slab) + index * pool->slabs.block_bytes;
     if (index >= pool->slabs.blocks_per_slab) {
-        lido__misuse("lido_pool_free(%p): behind the last block of a slab of pool '%s'; nothing was ever allocated there",
-                     p, pool->name);
+        lido__misuse(
+            "lido_pool_free(%p): behind the last block of a slab of pool '%s'; nothing was ever allocated there", p,
+            pool->name);
     } else {
         lido__misuse("lido_pool_free(%p): inside a block of pool '%s', %z bytes after its start at %p", p, pool->name,
                      (size_t)((char *)p - start), (void *)start);
@@ -247,12 +294,50 @@ void lido__pool_free_slow(lido_pool *pool, void *p) {
 
 // --- many blocks ----------------------------------------------------------------------------------------------------
 
+typedef struct bulk {
+    void **blocks;
+    size_t count, have;
+    uint32_t resets;    // when `have` was 0
+} bulk;
+
+// Adds what can be had; NULL as long as that is not all.
+static void *attempt_bulk(lido_pool *pool, void *context, bool *refused) {
+    bulk *b = (bulk *)context;
+    if (b->have > 0 && b->resets != pool->wait.resets) b->have = 0;    // a reset has declared them free
+    b->resets = pool->wait.resets;
+    while (b->have < b->count) {
+        void *block = lido__pool_take(pool, refused);
+        if (block == NULL) return NULL;
+        b->blocks[b->have++] = block;
+    }
+    return b->blocks;
+}
+
+static void give_up_bulk(lido_pool *pool, void *context) {
+    bulk *b = (bulk *)context;
+    if (b->resets == pool->wait.resets) lido_pool_free_bulk(pool, b->blocks, b->have);
+    b->have = 0;
+}
+
+// LIDO_WAIT. What was had before the wait goes back: a thread that waits at the end of the queue holds nothing.
+static int wait_for_bulk(lido_pool *pool, void **blocks, size_t count) {
+    bulk b = {blocks, count, 0, 0};
+    if (count == 0) return 0;
+    if (count > lido__pool_capacity(pool)) {
+        errno = ENOMEM;
+        return -1;
+    }
+    return lido__pool_obtain(pool, attempt_bulk, &b, give_up_bulk) != NULL ? 0 : -1;
+}
+
 int lido_pool_alloc_bulk(lido_pool *pool, void **blocks, size_t count) {
+    if (LIDO_UNLIKELY(pool->on_exhausted == LIDO_WAIT)) return wait_for_bulk(pool, blocks, count);
     for (size_t i = 0; i < count; i++) {
         blocks[i] = lido_pool_alloc(pool);
         if (LIDO_LIKELY(blocks[i] != NULL)) continue;
+        int error = errno;
         lido_pool_free_bulk(pool, blocks, i);
-        errno = ENOMEM;
+        errno = error;
         return -1;
     }
     return 0;

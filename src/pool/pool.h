@@ -17,6 +17,7 @@
 #define LIDO_POOL_POOL_H
 
 #include "pool/depot.h"
+#include "pool/wait.h"
 #include "slab/slab.h"
 
 #include <lido/pool.h>
@@ -43,7 +44,7 @@ struct lido_pool {
     uint32_t owner_thread;    // of a confined pool, as the system numbers it, for messages
     const void *owner;        // the same as lido__thread_token, for the check
     bool anonymous;           // a size class or a part of a heap: lido_pool_of does not name it
-    size_t capacity, alignment;
+    size_t alignment;
     struct lido_heap *heap;              // whose part this is, or NULL
     struct lido_object_pool *objects;    // whose memory this is, or NULL; written once, before any block is handed out
     char name[LIDO_POOL_NAME_MAX + 1];
@@ -60,6 +61,16 @@ struct lido_pool {
     _Atomic uint32_t recalled;    // [atomic:recall] 1: no bin may be used, all blocks go to and from the slabs
     bool always_recalled;         // [const] too small a capacity for bins
 
+    // What happens at the capacity, see exhaustion.h
+    _Atomic size_t capacity;           // [lock:pool] written; read relaxed elsewhere. 0: none
+    size_t capacity_first;             // [const] as the options had it
+    size_t growth, growth_max;         // [const] blocks
+    lido_exhausted_call *exhausted;    // [const]
+    void *exhausted_context;           // [const]
+    uint32_t wait_ms;                  // [const]
+    lido_on_exhausted on_exhausted;    // [const]
+    lido__wait_queue wait;
+
     _Alignas(64) lido__depot depot;
     _Alignas(64) lido__slab_set slabs;
 };
@@ -70,8 +81,11 @@ LIDO_INLINE bool lido__is_multiple(uint32_t n, uint32_t check) { return n * chec
 
 LIDO_INLINE lido_pool *lido__pool_of_set(lido__slab_set *set) { return LIDO__OWNER_OF(set, lido_pool, slabs); }
 
+// relaxed: a capacity that changes meanwhile may be seen or not
+LIDO_INLINE size_t lido__pool_capacity(const lido_pool *pool) { return LIDO__ATOMIC_LOAD(&pool->capacity, relaxed); }
+
 // Fills in a pool in the caller's memory and lists it. `bin` is its bins' offset if its way has bins, else 0. The options
-// are good (lido_pool_new checks them).
+// are good, and their capacity is in blocks (lido_pool_new sees to both).
 LIDO__HIDDEN void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned bin);
 LIDO__HIDDEN void lido__pool_fini(lido_pool *pool);
 // Memory for a pool structure; NULL with ENOMEM.
@@ -93,8 +107,11 @@ LIDO_INLINE void lido__stock_unlock(lido_pool *pool) {
 }
 // False, after a report, if the pool is confined to another thread than the calling one.
 LIDO__HIDDEN bool lido__stock_allows(const lido_pool *pool, const char *call);
-LIDO__HIDDEN void *lido__stock_alloc(lido_pool *pool);
+LIDO__HIDDEN void *lido__stock_alloc(lido_pool *pool, bool *refused);
 LIDO__HIDDEN void lido__stock_free(lido_pool *pool, void *p);
+
+// Gives what is free within reach of the calling thread back to the slabs, while others use the pool.
+LIDO__HIDDEN void lido__pool_gather(lido_pool *pool);
 
 // Which pool owns a bin; NULL for none. relaxed reads: see registry.c.
 LIDO__HIDDEN lido_pool *lido__pool_at_entry(unsigned entry);

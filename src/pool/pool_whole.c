@@ -5,7 +5,7 @@
 //
 // "Gather" is the step they share: every free block that waits outside of the slabs (face, stock, depot, bins) goes back
 // into them, after which the slabs alone know what is alive.
-#include "pool/pool.h"
+#include "pool/exhaustion.h"
 #include "pool/thread.h"
 
 #include "os/os.h"
@@ -44,8 +44,7 @@ static void gather_depot(lido_pool *pool) {
     lido__lock_release(lido__registry_lock(), LIDO__RANK_REGISTRY);
 }
 
-// What is within reach of the calling thread while others use the pool.
-static void gather(lido_pool *pool) {
+void lido__pool_gather(lido_pool *pool) {
     if (pool->way == LIDO__WAY_FACE) gather_face(pool);
     if (pool->way == LIDO__WAY_STOCK) gather_stock(pool);
     if (pool->bin == 0) return;
@@ -55,7 +54,7 @@ static void gather(lido_pool *pool) {
 
 // Everything. Requires: nobody else uses the pool.
 static void gather_all(lido_pool *pool) {
-    gather(pool);
+    lido__pool_gather(pool);
     if (pool->bin != 0) lido__threads_drain(pool);
 }
 
@@ -67,20 +66,26 @@ static void forget_counts(lido_pool *pool) {
 }
 
 void lido_pool_reset(lido_pool *pool) {
+    lido__pool_hold_waiting(pool);
     gather_all(pool);
     lido__slabs_reset(&pool->slabs);
     forget_counts(pool);
+    lido__pool_serve_waiting(pool, true);
 }
 
 void lido_pool_free_all(lido_pool *pool) {
+    lido__pool_hold_waiting(pool);
     gather_all(pool);
     lido__slabs_release(&pool->slabs);
     forget_counts(pool);
+    lido__capacity_lower(pool);
+    lido__pool_serve_waiting(pool, true);
     lido__segments_purge(true, 0);
 }
 
 size_t lido_pool_trim(lido_pool *pool) {
-    gather(pool);
+    lido__pool_gather(pool);
+    lido__capacity_lower(pool);
     size_t bytes = lido__slabs_trim(&pool->slabs, true);
     return bytes + lido__segments_purge(true, 0);
 }
@@ -100,7 +105,8 @@ static size_t blocks_to_prewarm(lido_pool *pool, size_t count) {
     size_t ready = prewarm_fresh_range(pool);
     count = count > ready ? count - ready : 0;
     count = count < SIZE_MAX - refill ? count + refill : count;
-    return pool->capacity != 0 ? lido__min(count, pool->capacity) : count;
+    size_t capacity = lido__pool_capacity(pool);
+    return capacity != 0 ? lido__min(count, capacity) : count;
 }
 
 int lido_pool_prewarm(lido_pool *pool, size_t count) {
@@ -142,12 +148,13 @@ lido_pool_statistics lido__pool_stats_locked(lido_pool *pool, bool own) {
     lido_pool_statistics statistics = {
         .block_size = slabs->block_bytes,
         .alignment = pool->alignment,
-        .capacity = pool->capacity,
+        .capacity = lido__pool_capacity(pool),
         .live = live,
         .high_water = pool->bin != 0 || !visible ? slabs->issued_most : high_water,
         .held_bytes = slabs->slab_count * slabs->slab_slices * LIDO__SLICE_BYTES,
         .committed_bytes = slabs->fresh * slabs->block_bytes,
         .slab_count = slabs->slab_count,
+        .waiting = LIDO__ATOMIC_LOAD(&pool->wait.used, relaxed),
     };
     lido__lock_release(&slabs->lock, LIDO__RANK_SLABS);
     lido__lock_release(&pool->lock, LIDO__RANK_POOL);

@@ -116,6 +116,7 @@ static void after_fork_in_parent(void) {
 static void after_fork_in_child(void) {
     lido__lock_exempt = false;
     each_lock(lido__lock_reset);
+    for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) lido__wait_queue_forget(&pool->wait);
     lido__threads_forget_others();
 }
 

@@ -17,10 +17,12 @@ bool lido__stock_allows(const lido_pool *pool, const char *call) {
 }
 
 // The first of the stock, filled up first if it is empty; NULL if the capacity is reached or the system refuses.
-static lido__link *stock_take_locked(lido_pool *pool) {
-    if (pool->capacity != 0 && pool->live >= pool->capacity) return NULL;
+static lido__link *stock_take_locked(lido_pool *pool, bool *refused) {
+    size_t capacity = lido__pool_capacity(pool);
+    if (capacity != 0 && pool->live >= capacity) return NULL;
     if (pool->stock_first == NULL) {
         lido__chain chain = lido__slabs_take(&pool->slabs, LIDO__STOCK_REFILL);
+        *refused = chain.refused;
         if (chain.count == 0) return NULL;
         pool->stock_first = chain.first;
         pool->stock_last = chain.last;
@@ -32,9 +34,9 @@ static lido__link *stock_take_locked(lido_pool *pool) {
     return block;
 }
 
-void *lido__stock_alloc(lido_pool *pool) {
+void *lido__stock_alloc(lido_pool *pool, bool *refused) {
     lido__stock_lock(pool);
-    lido__link *block = stock_take_locked(pool);
+    lido__link *block = stock_take_locked(pool, refused);
     lido__stock_unlock(pool);
     return block;
 }
@@ -59,4 +61,5 @@ void lido__stock_free(lido_pool *pool, void *p) {
         pool->stock_last = link;
     }
     lido__stock_unlock(pool);
+    lido__wait_queue_wake(&pool->wait);
 }

@@ -41,6 +41,7 @@ void lido__slabs_init(lido__slab_set *set, size_t block_bytes, size_t alignment,
         .slab_slices = (uint16_t)slices,
         .slab_alignment = (uint16_t)alignment_slices,
         .entry = (uint16_t)entry,
+        .growth_slabs = 1,
         .capacity = SIZE_MAX,
     };
 }
@@ -63,8 +64,19 @@ static lido__slab *slab_new(lido__slab_set *set) {
     return slab;
 }
 
+// Nothing is left: takes as many slabs as there are, within the bounds of a step and of what the capacity can use. NULL if the
+// system refuses the first; that it refuses a further one does no harm.
+static lido__slab *slabs_grow(lido__slab_set *set) {
+    size_t useful = set->capacity == SIZE_MAX ? SIZE_MAX : (set->capacity - 1) / set->blocks_per_slab + 1;
+    size_t step = lido__min(set->slab_count, set->growth_slabs);
+    if (set->slab_count < useful) step = lido__min(step, useful - set->slab_count);
+    lido__slab *first = slab_new(set), *last = first;
+    for (size_t i = 1; i < step && last != NULL; i++) last = slab_new(set);
+    return first != NULL ? set->available : NULL;
+}
+
 static lido__slab *slab_available(lido__slab_set *set) {
-    return set->available != NULL ? set->available : slab_new(set);
+    return set->available != NULL ? set->available : slabs_grow(set);
 }
 
 static void settle_if_full(lido__slab_set *set, lido__slab *slab) {
@@ -123,10 +135,11 @@ static lido__link **take_never_issued(lido__slab_set *set, lido__slab *slab, lid
 }
 
 lido__chain lido__slabs_take(lido__slab_set *set, uint32_t want) {
-    lido__chain chain = {NULL, NULL, 0};
+    lido__chain chain = {NULL, NULL, 0, false};
     lido__link **tail = &chain.first;
     lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
     want = (uint32_t)lido__min(want, set->capacity - set->issued);
+    chain.refused = want > 0;
     while (chain.count < want) {
         if (chain.count > 0 && set->available == NULL) break;
         lido__slab *slab = slab_available(set);
@@ -137,6 +150,7 @@ lido__chain lido__slabs_take(lido__slab_set *set, uint32_t want) {
         }
         settle_if_full(set, slab);
     }
+    if (chain.count > 0) chain.refused = false;
     set->issued += chain.count;
     set->issued_most = lido__max(set->issued_most, set->issued);
     lido__lock_release(&set->lock, LIDO__RANK_SLABS);
@@ -145,11 +159,12 @@ lido__chain lido__slabs_take(lido__slab_set *set, uint32_t want) {
     return chain;
 }
 
-bool lido__slabs_are_exhausted(lido__slab_set *set) {
+bool lido__slabs_set_capacity(lido__slab_set *set, size_t capacity) {
     lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
-    bool exhausted = set->issued >= set->capacity;
+    bool fits = set->issued <= capacity;
+    if (fits) set->capacity = capacity;
     lido__lock_release(&set->lock, LIDO__RANK_SLABS);
-    return exhausted;
+    return fits;
 }
 
 char *lido__slabs_take_fresh(lido__slab_set *set, size_t want, size_t *got) {

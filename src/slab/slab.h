@@ -35,10 +35,11 @@ typedef struct lido__slab_set {
     uint16_t slab_slices;
     uint16_t slab_alignment;    // in slices
     uint16_t entry;             // what the window says for these slabs
-    size_t capacity;            // most blocks issued at a time; SIZE_MAX: no limit. Set after init
+    uint32_t growth_slabs;      // most slabs taken at a time; 1: they come one by one. Set after init
     // [lock:slabs]
     lido__lock lock;
-    bool visiting;    // a walk over the lists is under way: slabs stay where they are
+    size_t capacity;    // most blocks issued at a time; SIZE_MAX: no limit
+    bool visiting;      // a walk over the lists is under way: slabs stay where they are
     lido__slab *available, *full;
     size_t slab_count;
     size_t keep_slabs;             // slabs that stay although they are empty: 0 if nothing was prewarmed
@@ -63,9 +64,11 @@ typedef struct lido__chain {
     lido__link *first;    // ends with NULL
     lido__link *last;     // undefined if count is 0
     uint32_t count;
+    bool refused;    // count is 0 because the system gave no memory, not because the capacity is reached
 } lido__chain;
 
-// Up to `want` blocks, at least one unless the capacity is reached or the system refuses memory; fewer rather than a second new slab.
+// Up to `want` blocks, at least one unless the capacity is reached or the system refuses memory; fewer rather than a second
+// helping of new slabs.
 LIDO__HIDDEN lido__chain lido__slabs_take(lido__slab_set *set, uint32_t want);
 // Up to `want` blocks that lie side by side and were never handed out; NULL if no slab has any and none can be had
 // without giving up free blocks.
@@ -78,8 +81,8 @@ LIDO__HIDDEN bool lido__slabs_check_start(const lido__slab_set *set, const void 
 LIDO__HIDDEN size_t lido__slabs_give(lido__slab_set *set, lido__link *first);
 // Takes back `count` blocks side by side in one slab.
 LIDO__HIDDEN void lido__slabs_give_range(lido__slab_set *set, char *first, size_t count);
-// The capacity is reached: a take gives nothing although the system might.
-LIDO__HIDDEN bool lido__slabs_are_exhausted(lido__slab_set *set);
+// False, and nothing has changed, if more blocks than that are issued. Raising always succeeds.
+LIDO__HIDDEN bool lido__slabs_set_capacity(lido__slab_set *set, size_t capacity);
 // Makes memory for `blocks` more blocks present, and keeps it. False if the system refuses.
 LIDO__HIDDEN bool lido__slabs_prewarm(lido__slab_set *set, size_t blocks);
 
