@@ -142,6 +142,9 @@ void bench_thread_stop(bench_span *span);
 // Before slots are opened, by a workload that has several open at once: the sum of their block sizes (of the slots of all
 // threads). Litter is laid in proportion. Without it every slot is taken to be alone.
 void bench_slots_bytes(size_t bytes);
+// Static memory for a workload's own tables, up to 64 MiB, aligned to 64; always the same, contents undefined. Larger tables
+// than some kB stand here and not in the workload's file, which is compiled into every backend.
+void *bench_tables(const bench_run *run, size_t bytes);
 // A figure of the last pass that is shown beside the times, such as the number of heap allocations.
 void bench_count(bench_run *run, const char *name, uint64_t value);
 // Any thread. Nanoseconds of the monotonic clock.
@@ -167,6 +170,14 @@ static inline uint64_t bench_random(uint64_t *state) {
     return *state = x;
 }
 
+// Storage of a large static table of a workload, in place of `static`: one for the process, however many backends are
+// compiled into it. Its type has no bench_slot in it.
+#ifdef __cplusplus
+#define BENCH_TABLE inline
+#else
+#define BENCH_TABLE __attribute__((common))
+#endif
+
 // At the end of a workload's file. RUN and the parameters, each {name, default, least, most, help}, follow the texts.
 #define BENCH_WORKLOAD(NAME, SHAPE, OP, HELP, ...) BENCH_WORKLOAD_NAMED(NAME, #NAME, SHAPE, OP, HELP, __VA_ARGS__)
 // The same for a name with hyphens; IDENT is that of the file.
@@ -174,10 +185,10 @@ static inline uint64_t bench_random(uint64_t *state) {
     static const bench_workload bench_workload_##IDENT = {NAME, HELP, OP, SHAPE, IDENT##_run, {__VA_ARGS__}}
 
 // At the end of a backend's file, after workloads_all.h.
-#define BENCH_BACKEND(IDENT, NAME, SHAPES, HELP)                                                    \
-    static bench_backend IDENT = {NAME,       HELP,            SHAPES,               SLOT_IS_LOOK,  \
-                                  slot__tick, bench_workloads, BENCH_WORKLOAD_COUNT, NULL};         \
-    __attribute__((constructor)) static void IDENT##_register(void) { bench_register(&IDENT); }     \
+#define BENCH_BACKEND(IDENT, NAME, SHAPES, HELP)                                                                       \
+    static bench_backend IDENT = {NAME, HELP, SHAPES, SLOT_IS_LOOK, slot__tick, bench_workloads, BENCH_WORKLOAD_COUNT, \
+                                  NULL};                                                                               \
+    __attribute__((constructor)) static void IDENT##_register(void) { bench_register(&IDENT); }                        \
     typedef int IDENT##_needs_semicolon
 
 #ifdef __cplusplus

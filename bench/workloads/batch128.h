@@ -5,8 +5,8 @@
 // there is one pass, as a second one would find the pages there. The warm-up is 1,000 blocks.
 
 enum { BATCH128_COUNT_MAX = 4 << 20 };
-static uint64_t *batch128_blocks[BATCH128_COUNT_MAX];
-static uint32_t batch128_turn[BATCH128_COUNT_MAX];    // which block is freed next
+BENCH_TABLE uint64_t *batch128_blocks[BATCH128_COUNT_MAX];
+BENCH_TABLE uint32_t batch128_turn[BATCH128_COUNT_MAX];    // which block is freed next
 
 // The order in which blocks are freed: 0 as allocated, 1 the other way round, 2 at random (always the same).
 static void batch128_plan(uint64_t count, uint64_t order) {

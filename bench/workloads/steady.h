@@ -6,7 +6,7 @@
 #include "worker/object.h"
 
 enum { STEADY_LIVE_MAX = 1 << 20 };
-static bench_object *steady_live[STEADY_LIVE_MAX];
+BENCH_TABLE bench_object *steady_live[STEADY_LIVE_MAX];
 
 static void steady_fill(const bench_run *run, bench_slot slot, uint64_t live) {
     for (uint64_t i = 0; i < live; i++) steady_live[i] = object_construct(bench_need(run, slot_alloc(slot)), i);
