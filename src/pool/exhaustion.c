@@ -109,6 +109,8 @@ static void *ask_for(lido_pool *pool, lido__attempt *attempt, void *context) {
 static void *queue_for(lido_pool *pool, lido__attempt *attempt, void *context, void (*gave_up)(lido_pool *, void *),
                        int *error) {
     if (lido__lock_exempt) return NULL;
+    if (gave_up != NULL)
+        gave_up(pool, context);    // only the head may hold what it gathers: others would block each other
     void *got = lido__wait_for(pool, attempt, context, gave_up, error);
     if (got != NULL || *error != ENOMEM || lido__reclaim(0) == 0) return got;
     return lido__wait_for(pool, attempt, context, gave_up, error);
