@@ -18,7 +18,7 @@ function topSection(report, groups, means, base, text) {
     const links = [["#each", groups[0]?.isProgram ? "Programs" : "Workloads"], ["#table", "All figures"], ["#method", "Machine and method"]];
     document.title = `lido report: ${headline}`;
     return html("header", {}, html("p", {class: "kicker"}, `lido${version} · allocators compared`),
-        html("h1", {}, headline.charAt(0).toUpperCase() + headline.slice(1)), ...details.map((detail) => html("p", {class: "lead"}, detail)),
+        html("h1", {}, capital(headline)), ...details.map((detail) => html("p", {class: "lead"}, detail)),
         warnings.length === 0 ? null : html("ul", {class: "warnings", "aria-label": "Before you quote this"}, ...warnings.map((warning) => html("li", {}, warning))),
         html("nav", {"aria-label": "Parts of this page"}, ...links.map(([href, name]) => html("a", {href}, name)), downloadLink(text)));
 }
@@ -29,7 +29,7 @@ function legend(base, confidence) {
     const whisker = svg("path", {d: "M6 2V12M6 7H28M28 2V12", class: "whisker"});
     const items = [[swatch(bar("own")), "lido"], [swatch(bar("peer")), "others"],
         [swatch(svg("circle", {cx: 17, cy: 7, r: 4, class: "dot base"})), `${base}, the baseline`],
-        [swatch(whisker), `${percentText(confidence).replace(/\.0+/, "")} interval of the ratio`],
+        [swatch(whisker), `${percentText(confidence)} interval of the ratio`],
         [swatch(bar("peer open")), "hollow, ≈: no difference, the interval holds 1"]];
     return html("ul", {class: "legend", "aria-label": "How to read the bars"}, ...items.map((item) => html("li", {}, ...item)));
 }
@@ -72,19 +72,23 @@ function groupHead(group) {
 }
 
 function groupCard(group, span, base, isOpen) {
-    const extra = [latencyFigure(group, "alloc"), latencyFigure(group, "free"), memoryFigure(group)].filter((item) => item !== null);
-    const card = html("article", {id: group.id, class: `card${isOpen && extra.length > 0 ? " open" : ""}`}, groupHead(group));
-    const hidden = html("div", {class: "extra", id: `${group.id}-extra`, hidden: !isOpen}, ...extra);
-    card.append(html("div", {class: "bars"}, group.rows.length === 0 ? html("p", {class: "note"}, "no rows") : barsFigure(group, span, base)), hidden);
+    const [latency, memory] = [[latencyFigure(group, "alloc"), latencyFigure(group, "free")].filter((item) => item !== null), memoryFigure(group)];
+    // Two columns of about one height: the bars with memory below them, and latency; or memory, where there is none.
+    const extra = [...latency, memory].filter((item) => item !== null);
+    const bars = group.rows.length === 0 ? html("p", {class: "note"}, "no rows") : barsFigure(group, span, base);
+    const [left, right] = latency.length > 0 ? [[bars, memory], latency] : [[bars], [memory]];
+    const card = html("article", {id: group.id, class: "card"}, groupHead(group),
+        html("div", {class: "charts"}, html("div", {class: "column"}, ...left), extra.length === 0 ? null : html("div", {class: "column"}, ...right)));
+    extra.forEach((item, index) => { item.id = `${group.id}-extra-${index}`; });
     if (extra.length > 0) {
-        const button = html("button", {type: "button", class: "button toggle", "aria-expanded": String(isOpen), "aria-controls": hidden.id});
+        const button = html("button", {type: "button", class: "button toggle", "aria-controls": extra.map((item) => item.id).join(" ")});
         const show = (open) => {
-            hidden.hidden = !open;
+            for (const item of extra) item.hidden = !open;
             card.classList.toggle("open", open);
             button.setAttribute("aria-expanded", String(open));
             button.textContent = open ? "Hide latency and memory" : "Latency and memory";
         };
-        button.addEventListener("click", () => show(hidden.hidden));
+        button.addEventListener("click", () => show(!card.classList.contains("open")));
         show(isOpen);
         card.append(button);
         card.show = show;
@@ -124,7 +128,7 @@ function machineFacts(machine) {
 function methodFacts(method, build) {
     return [["rounds", numberOr(method.rounds, String)], ["seed of the order", numberOr(method.seed, String)], ["pinned to CPU", numberOr(method.pinned_cpu, String)],
         ["clock", method.clock === "cpu" ? "CPU time" : method.clock === "wall" ? "wall time" : method.clock],
-        ["littered heap", numberOr(method.litter, (litter) => `${litter}${space}% of the blocks stay`)], ["optimization", method.optimize], ["baseline", method.baseline],
+        ["littered heap", numberOr(method.litter, (litter) => `${litter}${space}% of the blocks stay`)], ["optimization", typeof method.optimize === "object" ? null : method.optimize], ["baseline", method.baseline],
         ["confidence", numberOr(method.confidence, percentText)], ["bootstrap samples", numberOr(method.bootstrap, countText)],
         ["compiler", build.compiler], ["flags", typeof build.flags === "string" ? build.flags.trim() : null], ["figures to quote", yesNo(method.quotable)]];
 }

@@ -11,6 +11,7 @@ const textSize = 12;
 // ---- Figures: an element with a chart that follows its width ----
 
 const figures = [];
+let isPrinting = false;    // paper is higher than it is wide: rows are closer, so that a workload fits a page
 const printWidth = {half: 340, whole: 700};
 
 // draw(width) gives an <svg>. Charts out of sight have no width and are drawn when they come into sight.
@@ -32,10 +33,18 @@ function followWidths() {
         for (const entry of entries) figures.find((item) => item.canvas === entry.target).drawAt(Math.floor(entry.contentRect.width));
     });
     for (const item of figures) observer.observe(item.canvas);
-    addEventListener("beforeprint", () => figures.forEach((item) => {
-        if (item.canvas.clientWidth > 0) item.drawAt(item.whole ? printWidth.whole : printWidth.half);
-    }));
-    addEventListener("afterprint", () => figures.forEach((item) => item.drawAt(item.canvas.clientWidth)));
+    const redraw = (widthOf) => figures.filter((item) => item.canvas.clientWidth > 0).forEach((item) => {
+        item.width = 0;
+        item.drawAt(widthOf(item));
+    });
+    addEventListener("beforeprint", () => {
+        isPrinting = true;
+        redraw((item) => (item.whole ? printWidth.whole : printWidth.half));
+    });
+    addEventListener("afterprint", () => {
+        isPrinting = false;
+        redraw((item) => item.canvas.clientWidth);
+    });
 }
 
 let chartCount = 0;
@@ -95,7 +104,7 @@ function ratioAxis(x, [from, to], top, bottom, base) {
     const shown = [...new Set([1, ...ticks])].filter(clear);
     return svg("g", {class: "axis"}, ...shown.map((tick) => [
         line(x(tick), top, x(tick), bottom, tick === 1 ? "one" : "grid"),
-        label(x(tick), bottom + 15, tick === 1 ? "1" : digits(tick).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, ""), {"text-anchor": "middle"}),
+        label(x(tick), bottom + 15, withoutZeros(digits(tick)), {"text-anchor": "middle"}),
     ]).flat(), label(x(1), top - 6, base, {"text-anchor": "middle", class: "strong"}),
     label(x(from), top - 6, "◂ less", {class: "muted"}), label(x(to), top - 6, "more ▸", {class: "muted", "text-anchor": "end"}));
 }
@@ -108,9 +117,9 @@ function ratioMark(row, x, y, thick) {
         marks.push(svg("rect", {x: Math.min(one, at), y: y - thick / 2, width: Math.max(1.5, Math.abs(at - one)), height: thick, rx: 1.5,
             class: `bar ${row.role}${row.verdict === "no difference" ? " open" : ""}`}));
     if (row.role !== "base" && row.low !== null && row.high !== null) {
-        const [low, high, cap] = [x(row.low), x(row.high), thick / 2 - 1];
+        const [low, high, cap] = [x(row.low), x(row.high), thick / 2 + 2];
         const d = `M${low} ${y - cap}V${y + cap}M${low} ${y}H${high}M${high} ${y - cap}V${y + cap}`;
-        marks.push(svg("path", {d, class: "halo"}), svg("path", {d, class: "whisker"}));
+        marks.push(svg("path", {d, class: "whisker"}));
     }
     return marks;
 }
@@ -125,22 +134,23 @@ function barSentence(row, base) {
 
 // One row: its name, its figures, its bar. On a narrow chart the bar has a line of its own.
 function barRow(row, place, base) {
-    const {y, x, narrow, nameWidth, width} = place;
+    const {y, x, narrow, nameWidth, width, step} = place;
     const side = row.ratio !== null && row.figure !== null ? digits(row.ratio) : "";
     const equal = row.verdict === "no difference" ? "≈" : "";
     const nameY = narrow ? y + 13 : y + 16;
+    const barY = narrow ? y + (isPrinting ? 20 : 25) : y + 12;
     const group = svg("g", {class: `row ${row.role}`}, svg("title", {}, barSentence(row, base)),
         label(0, nameY, fitted(row.name, nameWidth, textSize, row.role === "peer" ? 400 : 600), {class: "name"}));
     if (row.failed !== null) {
         const left = narrow ? 0 : nameWidth + 10;
-        group.append(label(left, narrow ? y + 28 : nameY, fitted(`failed: ${row.failed}`, width - left), {class: "failed"}));
+        group.append(label(left, narrow ? y + step - 8 : nameY, fitted(`failed: ${row.failed}`, width - left), {class: "failed"}));
         return group;
     }
     const edge = width - (row.figure === null ? 0 : 62);
     if (row.figure !== null) group.append(label(width, nameY, row.figure, {"text-anchor": "end", class: "muted"}));
     const ratioText = row.ratio === null ? (row.figure === null ? "not measured" : "") : `${equal}${equal ? space : ""}${side || digits(row.ratio)}`;
     group.append(label(edge, nameY, ratioText, {"text-anchor": "end", class: row.ratio === null ? "muted" : "strong"}));
-    if (row.ratio !== null) group.append(...ratioMark(row, x, narrow ? y + 25 : y + 12, narrow ? 10 : 12));
+    if (row.ratio !== null) group.append(...ratioMark(row, x, barY, isPrinting ? 6 : 8));
     return group;
 }
 
@@ -148,7 +158,7 @@ function barRow(row, place, base) {
 function ratioBars(width, {title, sections, span, base}) {
     const narrow = width < 440;
     const rows = sections.flatMap((section) => section.rows);
-    const step = narrow ? 36 : 24;
+    const step = !narrow ? 24 : isPrinting ? 27 : 36;
     const widest = Math.max(...rows.map((row) => textWidth(row.name, textSize, 600)));
     const nameWidth = narrow ? width - 120 : Math.min(widest + 2, width * 0.32);
     const figureWidth = rows.some((row) => row.figure !== null && row.failed === null) ? 108 : 52;
@@ -163,7 +173,7 @@ function ratioBars(width, {title, sections, span, base}) {
             y += 22;
         }
         for (const row of section.rows) {
-            drawn.push(barRow(row, {y, x, narrow, nameWidth, width}, base));
+            drawn.push(barRow(row, {y, x, narrow, nameWidth, width, step}, base));
             y += step;
         }
     }
@@ -207,25 +217,47 @@ function lineClass(item, order) {
 function lineLabel(item, left, width) {
     const text = fitted(item.name, width, textSize, item.role === "peer" ? 400 : 600);
     return svg("g", {class: `row ${item.role}`},
-        svg("path", {d: `M${left + 2} ${item.y.toFixed(1)}L${left + 9} ${item.at.toFixed(1)}`, class: "leader"}),
-        label(left + 12, item.at + 4, text, {class: "name"}));
+        svg("path", {d: `M${left + 2} ${item.y.toFixed(1)}L${left + 15} ${item.at.toFixed(1)}`, class: "leader"}),
+        label(left + 18, item.at + 4, text, {class: "name"}));
+}
+
+// Ticks along x; one whose label would touch the one before it goes without.
+function xLabels(x, xAt, left, right, top, bottom) {
+    let free = -Infinity;
+    return x.ticks(Math.max(2, Math.floor((right - left) / 44))).flatMap((tick) => {
+        const [at, text] = [xAt(tick), x.text(tick)];
+        const grid = line(at, top, at, bottom, "grid");
+        const half = textWidth(text) / 2;
+        const middle = Math.min(at, right + 14 - half);
+        if (middle - half < free) return [grid];
+        free = middle + half + 6;
+        return [grid, label(middle, bottom + 15, text, {"text-anchor": "middle"})];
+    });
+}
+
+// A pointer on the curve or on its name shows both.
+function lit(curve, name) {
+    for (const element of [curve, name]) {
+        element.addEventListener("pointerenter", () => [curve, name].forEach((part) => part.classList.add("lit")));
+        element.addEventListener("pointerleave", () => [curve, name].forEach((part) => part.classList.remove("lit")));
+    }
+    return name;
 }
 
 // series: [{name, role, points: [[x, y]...], text}] in the units of the axes; role "live" is drawn as an area.
 // x, y: {from, to, scale: linear or logarithmic, ticks(room), text(tick), title}
 function lineChart(width, {title, series, x, y, isStep = false}) {
-    const gap = 14;
+    const gap = isPrinting ? 12 : 14;
     const height = Math.max(200, 44 + gap * series.length);
     const nameWidth = Math.min(Math.max(...series.map((item) => textWidth(item.name, textSize, 600))) + 2, width * 0.3);
     const yTicks = y.ticks(Math.floor((height - 44) / 28));
     const left = Math.max(...yTicks.map((tick) => textWidth(y.text(tick)))) + 8;
-    const [top, right, bottom] = [10, width - nameWidth - 14, height - 34];
+    const [top, right, bottom] = [10, width - nameWidth - 20, height - 34];
     const [xAt, yAt] = [x.scale(x.from, x.to, left, right), y.scale(y.from, y.to, bottom, top)];
     const axis = svg("g", {class: "axis"},
         ...yTicks.flatMap((tick) => [line(left, yAt(tick), right, yAt(tick), "grid"),
             label(left - 6, yAt(tick) + 4, y.text(tick), {"text-anchor": "end"})]),
-        ...x.ticks(Math.max(2, Math.floor((right - left) / 52))).flatMap((tick) => [line(xAt(tick), top, xAt(tick), bottom, "grid"),
-            label(xAt(tick), bottom + 15, x.text(tick), {"text-anchor": "middle"})]),
+        ...xLabels(x, xAt, left, right, top, bottom),
         label(right, height - 4, x.title, {class: "muted", "text-anchor": "end"}));
     const order = {peer: 0, live: -1, base: 1, own: 2};
     let own = 0;
@@ -235,10 +267,10 @@ function lineChart(width, {title, series, x, y, isStep = false}) {
         const d = pathOf(points, isStep);
         const area = `${d}L${points[points.length - 1][0].toFixed(1)} ${bottom}L${points[0][0].toFixed(1)} ${bottom}Z`;
         const name = item.role === "own" ? lineClass(item, own++) : lineClass(item, 0);
-        return svg("g", {class: `curve ${item.role}`}, svg("title", {}, `${item.name}: ${item.text}`),
+        return item.curve = svg("g", {class: `curve ${item.role}`}, svg("title", {}, `${item.name}: ${item.text}`),
             item.role === "live" ? svg("path", {d: area, class: "area"}) : null, svg("path", {d, class: name}));
     });
     spread(series, gap, top + 2, bottom + 2);
     const description = series.map((item) => `${item.name}: ${item.text}`).join("; ");
-    return chart(width, height, title, description, axis, ...curves, ...series.map((item) => lineLabel(item, right, nameWidth)));
+    return chart(width, height, title, description, axis, ...curves, ...series.map((item) => lit(item.curve, lineLabel(item, right, nameWidth))));
 }

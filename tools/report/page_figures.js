@@ -58,7 +58,7 @@ function glanceRow(group, name, place) {
 }
 
 function glanceFigure(groups, name, span, base) {
-    const caption = [`${ownName(name)} (◆, with its interval) and the other mallocs (○; the fastest filled ●), `, `relative to ${base}`];
+    const caption = [`${capital(ownName(name))} (◆, with its interval) and the other mallocs (○; the fastest filled ●), `, `relative to ${base}`];
     const describe = (group) => {
         const row = group.rows.find((candidate) => candidate.name === name);
         return row === undefined ? `${titleOf(group)}: not run` : `${titleOf(group)}, ${barSentence({...row, figure: null}, base)}`;
@@ -111,14 +111,14 @@ function latencyFigure(group, kind) {
     const most = Math.max(...series.map((item) => item.points[item.points.length - 1][0]));
     const [from, to] = [Math.min(...values) / 1.2, Math.max(...values) * 1.2];
     const nines = [Math.log10(2), ...Array.from({length: Math.floor(most)}, (_, index) => index + 1)];
-    const x = {from: 0, to: most, scale: linear, title: "percent of the operations that took at most this long",
+    const x = {from: 0, to: most, scale: linear, title: "percentile",
         ticks: (room) => (room >= nines.length + 1 ? nines : nines.slice(1).filter((_, index) => index % Math.ceil((nines.length - 1) / room) === 0)),
         text: percentText9};
     const y = {from, to, scale: logarithmic, ticks: (room) => logTicks(from, to, room),
-        text: (ns) => nsText(ns).replace(/\.0+(?=\D)/, "").replace(/(\.\d)0(?=\D)/, "$1")};
+        text: (ns) => withoutZeros(nsText(ns))};
     const caption = `Latency of ${kind === "alloc" ? "an allocation" : "a free"}`;
     const timer = group.rows.map((row) => fieldsOf(row.raw.latency).timer_ns).find(isNumber);
-    const note = timer === undefined ? null : `One reading of the clock costs ${nsText(timer)}; it is part of every figure here.`;
+    const note = timer === undefined ? null : `One reading of the clock costs ${nsText(timer)}; all figures here contain it.`;
     return figure(caption, (width) => lineChart(width, {title: `${titleOf(group)}: ${caption}`, series, x, y, isStep: true}), {note});
 }
 
@@ -148,7 +148,7 @@ function memoryFigure(group) {
     const x = {from: 0, to: last, scale: linear, ticks: (room) => linearTicks(last, Math.min(room, 6)), text: short,
         title: group.isProgram ? "seconds" : "operations done"};
     const y = {from: 0, to: most * 1.04, scale: linear, ticks: (room) => linearTicks(most * 1.04, room, 1024),
-        text: (bytes) => bytesText(bytes).replace(/\.0+(?=\D)/, "").replace(/(\.\d)0(?=\D)/, "$1")};
-    const caption = group.isProgram ? "Resident memory over time" : "Memory held from the system, and bytes live, over the run";
+        text: (bytes) => withoutZeros(bytesText(bytes))};
+    const caption = group.isProgram ? "Resident memory over time" : "Memory held and live over the run";
     return figure(caption, (width) => lineChart(width, {title: `${titleOf(group)}: ${caption}`, series, x, y}));
 }

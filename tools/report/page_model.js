@@ -33,7 +33,7 @@ function parametersOf(workload) {
 
 function groupsOf(report, base) {
     const isProgram = report.kind === "program";
-    const heap = (workload) => (isNumber(workload.litter) ? `heap littered to ${digits(workload.litter).replace(/\.0+$/, "")}${space}%` : null);
+    const heap = (workload) => (isNumber(workload.litter) ? `heap littered to ${withoutZeros(digits(workload.litter))}${space}%` : null);
     return listOf(isProgram ? report.programs : report.workloads).map((raw, index) => ({
         raw, index, isProgram,
         id: `group-${index}`,
@@ -159,7 +159,7 @@ function summaryOf(groups, means, base) {
         return {headline: timed > 0 ? `Nothing was compared with ${base}${why}.` : `No time was measured${why}.`, details: []};
     }
     const memory = subject.memory ?? memoryMean(groups, subject.name, base);
-    const memoryText = memory === null ? "" : ` Its peak memory was ${moreText(memory)} ${base}’s.`;
+    const memoryText = memory === null ? "" : ` The peak memory of ${ownName(subject.name)} was ${moreText(memory)} ${base}’s.`;
     const isMalloc = means.includes(subject);
     const details = [`${isMalloc ? rankText(means, subject, base) : ""}${memoryText}`.trim(), isMalloc ? poolsText(groups, base) : "",
         groups[0].isProgram ? outputsText(groups) : ""];

@@ -44,7 +44,7 @@ const columns = [
     ["system", "cycles", "for one operation", counterOf("cycles"), digits],
     ["system", "cache misses", "for one operation", counterOf("cache_misses"), digits],
     ["system", "TLB misses", "of data, for one operation", counterOf("dtlb_misses"), digits],
-    ["system", "exit status", "of the program", (row) => row.raw.exit_status, String],
+    ["system", "exit status", "of the program", (row) => row.raw.exit_status, countText],
     ["system", "output", "of the program, compared with the baseline’s", (row) => row.raw.output, String],
 ].map(([part, head, help, value, text]) => ({part, head, help, text, value: (row) => (row.failed === null ? value(row) ?? null : null)}));
 
@@ -79,7 +79,7 @@ function tableLine(group, row, shown) {
 function tableHead(all, sort) {
     const heads = all.map((column) => {
         const button = html("button", {type: "button", title: column.help}, column.head, html("span", {class: "arrow", "aria-hidden": "true"}));
-        const head = html("th", {scope: "col", class: column.part === undefined ? "text" : `part-${column.part}`}, button);
+        const head = html("th", {scope: "col", class: column.part === undefined ? "text" : `part-${column.part}${column.text === String ? " text" : ""}`}, button);
         button.addEventListener("click", () => {
             const order = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
             for (const other of heads) other.removeAttribute("aria-sort");

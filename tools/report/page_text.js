@@ -45,7 +45,8 @@ const secondsText = (s) => nsText(s * 1e9);
 const bytesText = (bytes) =>
     bytes === 0 ? "0" : scaled(bytes, [[1024, 1, "B"], [2 ** 20, 1024, "KB"], [2 ** 30, 2 ** 20, "MB"], [Infinity, 2 ** 30, "GB"]]);
 const kbText = (kb) => bytesText(kb * 1024);
-const percentText = (share) => `${digits(100 * share)}${space}%`;
+const withoutZeros = (text) => text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+const percentText = (share) => `${withoutZeros(digits(100 * share))}${space}%`;
 
 function plural(count, one, many = `${one}s`) {
     return `${count} ${count === 1 ? one : many}`;
@@ -67,6 +68,8 @@ function textWidth(text, size = 12, weight = 400) {
     pen.font = `${weight} ${size}px system-ui, sans-serif`;
     return pen.measureText(text).width;
 }
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 // The text, shortened so that it is at most `width` wide.
 function fitted(text, width, size = 12, weight = 400) {
