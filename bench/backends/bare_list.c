@@ -60,4 +60,5 @@ static inline bench_requests slot_requests(const bench_slot *slot) {
 
 #include "workloads_all.h"
 
-BENCH_BACKEND(bare_list_backend, "bare-list", BENCH_SINGLE, "a bare intrusive free list, inline: the floor for pools");
+BENCH_BACKEND(bare_list_backend, "bare-list", BENCH_PAIR | BENCH_SINGLE | BENCH_REGION | BENCH_CAPACITY | BENCH_OBJECTS,
+              "a bare intrusive free list, inline: the floor for pools");

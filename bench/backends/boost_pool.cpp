@@ -45,5 +45,6 @@ static inline bench_requests slot_requests(const bench_slot *) { return boost_as
 
 #include "workloads_all.h"
 
-BENCH_BACKEND(boost_pool_backend, "boost-pool", BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_LEDGER,
+BENCH_BACKEND(boost_pool_backend, "boost-pool",
+              BENCH_PAIR | BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_LEDGER | BENCH_REGION | BENCH_OBJECTS,
               "boost::pool, one for each size");

@@ -49,5 +49,6 @@ static inline bench_requests slot_requests(const bench_slot *) { return foonatha
 
 #include "workloads_all.h"
 
-BENCH_BACKEND(foonathan_backend, "foonathan-node", BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_LEDGER,
+BENCH_BACKEND(foonathan_backend, "foonathan-node",
+              BENCH_PAIR | BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_LEDGER | BENCH_REGION | BENCH_OBJECTS,
               "foonathan::memory::memory_pool<node_pool>, one for each size");

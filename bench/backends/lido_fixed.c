@@ -44,5 +44,7 @@ static inline bench_requests slot_requests(const bench_slot *slot) {
 
 #include "workloads_all.h"
 
-BENCH_BACKEND(lido_fixed_backend, "lido-fixed", BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_THREADS | BENCH_LEDGER,
+BENCH_BACKEND(lido_fixed_backend, "lido-fixed",
+              BENCH_PAIR | BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_THREADS | BENCH_LEDGER | BENCH_REGION |
+                  BENCH_CAPACITY | BENCH_OBJECTS,
               "lido_fixed_alloc inline, over one piece of heap memory");

@@ -34,5 +34,7 @@ static inline bench_requests slot_requests(const bench_slot *slot) {
 
 #include "workloads_all.h"
 
-BENCH_BACKEND(lido_local_backend, "lido-local", BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_THREADS | BENCH_LEDGER,
+BENCH_BACKEND(lido_local_backend, "lido-local",
+              BENCH_PAIR | BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_THREADS | BENCH_LEDGER | BENCH_REGION |
+                  BENCH_CAPACITY | BENCH_OBJECTS,
               "lido_pool_alloc inline, a LIDO_LOCAL pool for each size and thread");

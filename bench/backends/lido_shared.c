@@ -35,5 +35,6 @@ static inline bench_requests slot_requests(const bench_slot *slot) {
 #include "workloads_all.h"
 
 BENCH_BACKEND(lido_shared_backend, "lido-shared",
-              BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_THREADS | BENCH_LEDGER,
+              BENCH_PAIR | BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_THREADS | BENCH_LEDGER | BENCH_REGION |
+                  BENCH_CROSS | BENCH_CROSS_SIZES | BENCH_CAPACITY | BENCH_OBJECTS,
               "lido_pool_alloc on a LIDO_SHARED pool for each size");

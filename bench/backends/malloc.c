@@ -25,6 +25,13 @@ static inline void slot_free(bench_slot slot, void *block) {
     free(block);
 }
 
+// For workloads/parts/optional.h.
+#define SLOT_RESIZES 1
+static inline void *slot_resize(bench_slot slot, void *block, size_t size) {
+    (void)slot;
+    return realloc(block, size);
+}
+
 // A heap counts a request a block (SLOT_IS_HEAP); the workload does that.
 static inline bench_requests slot_requests(const bench_slot *slot) {
     (void)slot;
@@ -34,5 +41,7 @@ static inline bench_requests slot_requests(const bench_slot *slot) {
 
 #include "workloads_all.h"
 
-BENCH_BACKEND(malloc_backend, "malloc", BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_THREADS | BENCH_LEDGER,
+BENCH_BACKEND(malloc_backend, "malloc",
+              BENCH_PAIR | BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_THREADS | BENCH_LEDGER | BENCH_REGION |
+                  BENCH_CROSS | BENCH_CROSS_SIZES | BENCH_REALLOC | BENCH_OBJECTS,
               "malloc and free of the process");

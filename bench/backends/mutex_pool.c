@@ -84,4 +84,5 @@ static inline bench_requests slot_requests(const bench_slot *slot) {
 
 #include "workloads_all.h"
 
-BENCH_BACKEND(mutex_pool_backend, "mutex-pool", BENCH_THREADS, "an intrusive free list behind one mutex");
+BENCH_BACKEND(mutex_pool_backend, "mutex-pool", BENCH_THREADS | BENCH_CROSS | BENCH_CROSS_SIZES,
+              "an intrusive free list behind one mutex");

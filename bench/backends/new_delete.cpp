@@ -25,5 +25,7 @@ static inline bench_requests slot_requests(const bench_slot *) { return {0, 0}; 
 
 #include "workloads_all.h"
 
-BENCH_BACKEND(new_delete_backend, "new-delete", BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_THREADS | BENCH_LEDGER,
+BENCH_BACKEND(new_delete_backend, "new-delete",
+              BENCH_PAIR | BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_THREADS | BENCH_LEDGER | BENCH_REGION |
+                  BENCH_CROSS | BENCH_CROSS_SIZES | BENCH_OBJECTS,
               "operator new and delete over the process's malloc");

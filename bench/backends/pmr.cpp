@@ -59,5 +59,6 @@ static inline bench_requests slot_requests(const bench_slot *) { return pmr_aske
 
 #include "workloads_all.h"
 
-BENCH_BACKEND(pmr_backend, "pmr-pool", BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_LEDGER,
+BENCH_BACKEND(pmr_backend, "pmr-pool",
+              BENCH_PAIR | BENCH_SINGLE | BENCH_BATCH | BENCH_SIZES | BENCH_LEDGER | BENCH_REGION | BENCH_OBJECTS,
               "std::pmr::unsynchronized_pool_resource, one for all sizes");

@@ -54,6 +54,7 @@ enum {
 //
 //   #define SLOT_RELEASES 1     void slot_release(slot, blocks, count): all blocks of the slot, which are these
 //   #define SLOT_RESIZES 1      void *slot_resize(slot, block, size): realloc
+//   #define SLOT_LITTERS_OUTSIDE 1   nothing: litter lies in the process's malloc, as the slot cannot hold many blocks
 //   #define SLOT_CONSTRUCTS 1   slot_alloc gives constructed objects of workloads/parts/object_type.h
 
 typedef struct bench_run bench_run;
@@ -142,9 +143,6 @@ void bench_thread_stop(bench_span *span);
 // Before slots are opened, by a workload that has several open at once: the sum of their block sizes (of the slots of all
 // threads). Litter is laid in proportion. Without it every slot is taken to be alone.
 void bench_slots_bytes(size_t bytes);
-// Static memory for a workload's own tables, up to 64 MiB, aligned to 64; always the same, contents undefined. Larger tables
-// than some kB stand here and not in the workload's file, which is compiled into every backend.
-void *bench_tables(const bench_run *run, size_t bytes);
 // A figure of the last pass that is shown beside the times, such as the number of heap allocations.
 void bench_count(bench_run *run, const char *name, uint64_t value);
 // Any thread. Nanoseconds of the monotonic clock.
