@@ -22,7 +22,7 @@ enum { LITTER_COUNT_MAX = 4 << 20 };    // of a slot: tiny blocks would otherwis
 static unsigned litter_percent;    // [const] once slots are opened
 static size_t litter_bytes, slots_bytes;
 static pthread_mutex_t book_lock = PTHREAD_MUTEX_INITIALIZER;
-static litter *book;           // [lock:book_lock] of open slots
+static litter *book;                               // [lock:book_lock] of open slots
 static uint64_t book_dice = 88172645463325252u;    // [lock:book_lock]
 
 void litter_set(unsigned percent, size_t bytes) {
@@ -65,6 +65,12 @@ litter *litter_new(const void *slot, size_t slot_bytes, size_t count, size_t siz
     book = all;
     pthread_mutex_unlock(&book_lock);
     return all;
+}
+
+void litter_refused(const litter *all, size_t have) {
+    fprintf(stderr, "lido-bench worker: the allocator refused litter after %zu of %zu blocks of %zu bytes; ask for less with "
+            "litter_mb=\n", have, all->count, all->size);
+    exit(1);
 }
 
 // Fisher and Yates; the same order in every process that opens the same slots in the same order.

@@ -33,6 +33,8 @@ size_t litter_count(size_t size);
 
 // The calls below: any thread, for a slot that is this thread's.
 litter *litter_new(const void *slot, size_t slot_bytes, size_t count, size_t size);
+// One line on stderr and exit status 1: the allocator refused a block of the litter.
+void litter_refused(const litter *all, size_t have) __attribute__((noreturn));
 void litter_shuffle(litter *all);
 // All but the kept blocks are freed: gives the rest of the book's memory back and starts the peak anew.
 void litter_laid(litter *all);

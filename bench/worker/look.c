@@ -58,7 +58,7 @@ static point points[POINTS_MAX];                   // [lock:lock]
 static int point_count;                            // [lock:lock]
 
 static moment opened, closed;
-static double ns_per_tick, reading_ns;
+static double ns_per_tick, reading_ns, step_ns;
 static const char *unsteady;    // why the times cannot be told, NULL if they can
 
 static void take_point_locked(void) {
@@ -197,6 +197,21 @@ void look_open(void) {
     open_now = true;
 }
 
+// What a reading costs, and in which steps the ticks go: some machines count tens of them at once.
+static void read_the_timer(void) {
+    static histogram readings;
+    uint64_t least = UINT64_MAX, most = 0, step = UINT64_MAX;
+    for (int i = 0; i < READINGS; i++) {
+        uint64_t before = look_ticks(), ticks = look_ticks() - before;
+        histogram_add(&readings, ticks);
+        if (ticks < least) least = ticks;
+        if (ticks > most) most = ticks;
+        if (ticks > least && ticks - least < step) step = ticks - least;
+    }
+    reading_ns = (double)histogram_at(&readings, 0.5) * ns_per_tick;
+    step_ns = most > least ? (double)step * ns_per_tick : 0;
+}
+
 // The rate is that of the whole look; a second stretch of time must agree, or the ticks are no measure of time.
 void look_close(void) {
     open_now = false;
@@ -211,12 +226,7 @@ void look_close(void) {
     double again = rate(closed, later);
     if (again > ns_per_tick * 1.01 || again < ns_per_tick * 0.99)
         unsteady = "the processor's time stamp counter does not run evenly against CLOCK_MONOTONIC here";
-    static histogram readings;
-    for (int i = 0; i < READINGS; i++) {
-        uint64_t before = look_ticks();
-        histogram_add(&readings, look_ticks() - before);
-    }
-    reading_ns = (double)histogram_at(&readings, 0.5) * ns_per_tick;
+    read_the_timer();
     pthread_mutex_lock(&lock);
     while (records != NULL) fold_locked(records);
     pthread_mutex_unlock(&lock);
@@ -258,7 +268,7 @@ void look_print(void) {
     if (unsteady != NULL) {
         printf("latency=%s\n", unsteady);
     } else {
-        printf("timer_ns=%.2f\n", reading_ns);
+        printf("timer_ns=%.2f\ntimer_step_ns=%.2f\n", reading_ns, step_ns);
         for (int kind = 0; kind < LOOK_KINDS; kind++) print_times(names[kind], &whole_times[kind]);
     }
     for (int i = 0; i < point_count; i++)

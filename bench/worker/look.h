@@ -67,7 +67,7 @@ void look_end_thread(void);
 // From here to look_close the process runs its look.
 void look_open(void);
 void look_close(void);
-// Lines timer=, timer_ns=, latency.*= and memory=, after look_close.
+// After look_close, lines timer_ns= (one reading), timer_step_ns= (its grain), latency.KIND= and latency.KIND.MARK=, memory=.
 void look_print(void);
 
 #ifdef __cplusplus

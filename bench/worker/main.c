@@ -127,12 +127,17 @@ static void set_value(worker_options *options, bench_run *run, const char *pair)
     wrong("no such parameter:", pair);
 }
 
+static void refuse(const char *text, const char *what) {
+    fprintf(stderr, "lido-bench worker: '%s': %s\n", what, text);
+    exit(2);
+}
+
 static void check(const worker_options *options, const bench_run *run) {
     if (options->look != 0 && run->look == NULL)
-        wrong("no look without the second compilation, which only optimized workers have:", run->backend->name);
+        refuse("this worker has no look; the one without -O0 has", run->backend->name);
     if (options->litter != 0 && (run->workload->shape & BENCH_CAPACITY) != 0)
-        wrong("no litter where the hard limit is what is measured:", run->workload->name);
-    if (options->litter != 0 && options->litter_mb == 0) wrong("litter needs", "litter_mb=1 or more");
+        refuse("litter would raise the hard limit that this workload measures; run it without", run->workload->name);
+    if (options->litter != 0 && options->litter_mb == 0) refuse("no litter fits; ask for 1 or more", "litter_mb=0");
 }
 
 // The same work in the second compilation. Its checksum must be that of the timed passes.

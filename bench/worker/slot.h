@@ -12,7 +12,8 @@
 //   slot_resize              resize; workloads/parts/optional.h stands in for them elsewhere, by slot_alloc and slot_free
 //
 // Litter of a region (SLOT_RELEASES) lies in the process's malloc, where regions get their memory from: in the region
-// itself it would be forgotten with everything else.
+// itself it would be forgotten with everything else. So does that of a backend that cannot have many blocks
+// (SLOT_LITTERS_OUTSIDE).
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ enum { SLOT_IS_LOOK = 1 };
 enum { SLOT_IS_LOOK = 0 };
 #endif
 
-#ifdef SLOT_RELEASES
+#if defined(SLOT_RELEASES) || defined(SLOT_LITTERS_OUTSIDE)
 static inline void *slot__litter_alloc(bench_slot slot, size_t size) {
     (void)slot;
     return malloc(size);
@@ -62,7 +63,7 @@ static __attribute__((noinline)) bool slot__open(bench_slot *slot, const bench_s
     litter *all = litter_new(slot, sizeof *slot, count, options->size);
     for (size_t i = 0; i < count; i++) {
         void *block = slot__litter_alloc(*slot, options->size);
-        if (block == NULL) return false;
+        if (block == NULL) litter_refused(all, i);
         slot__litter_write(block, options->size);
         all->blocks[i] = block;
     }
