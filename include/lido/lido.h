@@ -8,6 +8,7 @@
 #include <lido/arena.h>
 #include <lido/defs.h>
 #include <lido/fixed.h>
+#include <lido/handle.h>
 #include <lido/heap.h>
 #include <lido/object.h>
 #include <lido/options.h>
