@@ -5,11 +5,14 @@
 Nothing here compares a time with a limit: times are checked for being consistent, counts and faults for being right.
 """
 
+import csv
 import json
 import math
 import os
 import pathlib
 import pty
+import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -21,6 +24,7 @@ import unittest
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 HELPERS = BUILD / "tests/cli"
 SMALL = ["--param", "count=20000"]
+FIXED = ["--budget", "0", "--settle", "0"]
 FIGURES = {"median", "q1", "q3", "samples"}
 
 
@@ -36,7 +40,7 @@ def bench(*words, expect=0, **kwargs):
 def bench_json(*words, expect=0):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "bench.json"
-        done = bench(*words, "--json", file, expect=expect)
+        done = bench(*words, *FIXED, "--save", file, expect=expect)
         return json.loads(file.read_text()), done
 
 
@@ -53,7 +57,7 @@ class Figures(unittest.TestCase):
 
     def test_head(self):
         report = self.report
-        self.assertEqual("lido-bench/1", report["schema"])
+        self.assertEqual("lido-bench/2", report["schema"])
         self.assertEqual(["ledger", "pair64", "threads8"], sorted(w["name"] for w in report["workloads"]))
         self.assertEqual((5, 7, False), tuple(report["method"][key] for key in ("rounds", "seed", "interrupted")))
         self.assertFalse(report["method"]["quotable"], "a quick run is not for quoting")
@@ -79,7 +83,7 @@ class Figures(unittest.TestCase):
         for workload in self.report["workloads"]:
             self.assertEqual(1, len({row["checksum"] for row in workload["allocators"]}), workload["name"])
             self.assertEqual(1, len({row["ops"] for row in workload["allocators"]}), workload["name"])
-        self.assertEqual(20000 * 19999 // 2, rows(self.report, "pair64")["glibc"]["checksum"])
+        self.assertEqual(str(20000 * 19999 // 2), rows(self.report, "pair64")["glibc"]["checksum"])
         self.assertEqual(8 * 20000, rows(self.report, "threads8")["glibc"]["ops"])
 
     def test_ratios(self):
@@ -87,7 +91,13 @@ class Figures(unittest.TestCase):
             by_name = {row["name"]: row for row in workload["allocators"]}
             base = by_name["glibc"]["ns_per_op"]["median"]
             for row in by_name.values():
-                self.assertAlmostEqual(row["ratio_to_glibc"], row["ns_per_op"]["median"] / base, places=5)
+                ratio = row["ratio"]
+                self.assertAlmostEqual(ratio["median"], row["ns_per_op"]["median"] / base, places=5)
+                self.assertLessEqual(ratio["low"], ratio["median"] + 1e-9)
+                self.assertLessEqual(ratio["median"], ratio["high"] + 1e-9)
+                want = ("baseline" if row["name"] == "glibc" else "faster" if ratio["high"] < 1 else
+                        "slower" if ratio["low"] > 1 else "no difference")
+                self.assertEqual(want, ratio["verdict"], row["name"])
             if workload["best_peer"]:
                 best = by_name[workload["best_peer"]]["ns_per_op"]["median"]
                 self.assertAlmostEqual(by_name["lido"]["ratio_to_best_peer"],
@@ -121,7 +131,7 @@ class Figures(unittest.TestCase):
 
     def test_table(self):
         for name in ("glibc", "lido", "lido-local", "mutex-pool", "new-delete"):
-            self.assertRegex(self.done.stdout, rf"(?m)^  {name} +\d+\.\d\d +\d+\.\d\d to \d+\.\d\d +\d+\.\d\d ")
+            self.assertRegex(self.done.stdout, rf"(?m)^  {name}(?: \*)? +\d+\.\d\d +\d+\.\d\d +(\d+\.\d\d to \d+\.\d\d|-) +(faster|slower|no difference|baseline) ")
         self.assertIn("5 rounds in random order, seed 7; wall time;", self.done.stdout)
         self.assertIn("quick: a tenth of the work; not for figures to quote", self.done.stdout)
         self.assertNotIn("fewer than", self.done.stdout)
@@ -140,10 +150,76 @@ class Figures(unittest.TestCase):
         self.assertEqual({"count": 1000, "size": 264, "capacity": 4096}, churn["parameters"])
         self.assertEqual(1000, steady["allocators"][0]["ops"])
 
-    def test_budget_adds_rounds(self):
-        report, _ = bench_json("--rounds", "1", "--quick", "--workload", "pair64", "--allocator", "glibc", *SMALL,
-                               "--budget", "1")
-        self.assertGreater(report["method"]["rounds"], 5)
+    def test_budget_adds_rounds_until_narrow(self):
+        words = ["--rounds", "2", "--quick", "--workload", "pair64", "--allocator", f"glibc,slow={HELPERS}/malloc-slow.so",
+                 *SMALL, "--settle", "0"]
+        with tempfile.TemporaryDirectory() as folder:
+            for precision, least, most in (("0.0001", 5, 200), ("1000", 2, 2)):
+                file = pathlib.Path(folder) / "bench.json"
+                bench(*words, "--budget", "2", "--precision", precision, "--save", file)
+                rounds = json.loads(file.read_text())["method"]["rounds"]
+                self.assertTrue(least <= rounds <= most, f"{rounds} rounds at a precision of {precision} %")
+
+    def test_latency(self):
+        for workload in self.report["workloads"]:
+            for row in workload["allocators"]:
+                for half in ("alloc", "free"):
+                    figures = row["latency"][half]
+                    counts = [count for _, count in figures["histogram"]]
+                    self.assertEqual(figures["count"], sum(counts))
+                    self.assertGreaterEqual(figures["count"], 5 * row["ops"], "each call of five rounds is there")
+                    self.assertEqual(sorted(figures["histogram"]), figures["histogram"])
+                    at = 0
+                    for (ns, count) in figures["histogram"]:
+                        at += count
+                        if at >= math.ceil(0.99 * figures["count"]):
+                            break
+                    self.assertEqual(ns, figures["p99"])
+                    self.assertEqual(figures["histogram"][-1][0], figures["max"])
+                self.assertGreater(row["latency"]["timer_ns"], 0)
+
+    def test_memory_over_time(self):
+        points = rows(self.report, "pair64")["glibc"]["memory"]
+        self.assertGreater(len(points), 3)
+        self.assertEqual(sorted(points), points)
+        self.assertTrue(all(held > live >= 0 for _, live, held in points))
+
+    def test_litter_makes_rows_of_their_own(self):
+        report, done = bench_json("--rounds", "1", "--workload", "pair64", "--allocator", "glibc,lido-local", "--litter", "20", *SMALL)
+        self.assertEqual([None, 20], [workload["litter"] for workload in report["workloads"]])
+        clean, littered = (workload["allocators"][0] for workload in report["workloads"])
+        self.assertGreater(littered["rss_peak_kb"], clean["rss_peak_kb"] + 8192)
+        self.assertEqual(clean["checksum"], littered["checksum"])
+        self.assertIn("pair64, littered 20 %: allocate a block", done.stdout)
+
+    def test_unoptimized(self):
+        report, done = bench_json("--rounds", "1", "--workload", "pair64", "--allocator", "glibc,lido-local", "--optimize", "0", *SMALL)
+        self.assertEqual((0, False), (report["method"]["optimize"], report["method"]["quotable"]))
+        self.assertIn("-O0", report["build"]["flags"])
+        self.assertIn("-O0: what a debug build of the program does", done.stdout)
+
+    def test_settle(self):
+        words = ["--rounds", "1", "--workload", "batch128", "--param", "count=200000", "--budget", "0"]
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "bench.json"
+            bench(*words, "--allocator", "glibc,lido-fixed", "--settle", "300", "--save", file)
+            by_name = rows(json.loads(file.read_text()), "batch128")
+        self.assertLess(by_name["lido-fixed"]["rss_settled_kb"], by_name["lido-fixed"]["rss_peak_kb"] / 2)
+        self.assertTrue(0 <= by_name["lido-fixed"]["settle_ms"] <= 400)
+
+    def test_system_calls(self):
+        report, done = bench_json("--rounds", "1", "--workload", "batch128", "--allocator", "glibc", "--param", "count=100000", "--syscalls")
+        calls = report["workloads"][0]["allocators"][0]["system_calls"]
+        self.assertGreater(calls["brk"], 50, "the heap grows in steps of 128 KiB")
+        self.assertRegex(done.stdout, r"(?m)^  glibc +.*brk \d+")
+
+    @unittest.skipUnless(shutil.which("valgrind"), "there is no valgrind")
+    def test_instructions(self):
+        report, _ = bench_json("--rounds", "1", "--workload", "pair64", "--allocator", "glibc,lido-local", "--param", "count=5000",
+                               "--instructions")
+        by_name = rows(report, "pair64")
+        self.assertTrue(5 < by_name["lido-local"]["callgrind_instructions"] < 30)
+        self.assertTrue(100 < by_name["glibc"]["callgrind_instructions"] < 250)
 
     def test_cpu_clock(self):
         # A free that sleeps costs wall time and next to no CPU time.
@@ -158,9 +234,125 @@ class Figures(unittest.TestCase):
         self.assertTrue(wall["disturbed"])
         self.assertIn("* 1 rows had less than 95 % of their CPU", done.stdout)
 
-    def test_json_alone_on_stdout(self):
-        done = bench("--rounds", "1", "--quick", "--workload", "pair64", "--allocator", "glibc", *SMALL, "--json", "-")
-        self.assertEqual("lido-bench/1", json.loads(done.stdout)["schema"])
+    def test_formats(self):
+        words = ["--rounds", "2", "--quick", "--workload", "pair64", "--allocator", "glibc,lido-local", *SMALL, *FIXED, "--format"]
+        self.assertEqual("lido-bench/2", json.loads(bench(*words, "json").stdout)["schema"])
+        lines = list(csv.DictReader(bench(*words, "csv").stdout.splitlines()))
+        self.assertEqual(["glibc", "lido-local"], [line["allocator"] for line in lines])
+        self.assertEqual(("pair64", "2", ""), tuple(lines[0][key] for key in ("workload", "samples", "failed")))
+        self.assertGreater(float(lines[0]["ns_per_op"]), 0)
+        markdown = bench(*words, "markdown").stdout
+        self.assertRegex(markdown, r"(?m)^### pair64$")
+        heads = [line.count("|") for line in markdown.splitlines() if line.startswith("| ")]
+        self.assertRegex(markdown, r"(?m)^\| glibc \| \d+\.\d\d \| 1\.00 \| - \| baseline \|")
+        self.assertEqual(1, len(set(heads[:3])), "head and rows have the same columns")
+
+
+class Compare(unittest.TestCase):
+    """--compare flags what became slower, and only that. The same name stands for other libraries in turn."""
+
+    WORDS = ["--rounds", "7", "--quick", "--clock", "cpu", "--workload", "pair64,churn,steady", "--param", "count=200000", *FIXED]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.file = pathlib.Path(cls.folder.name) / "before.json"
+        bench(*cls.WORDS, "--allocator", f"glibc,mine={HELPERS}/malloc-good.so", "--save", cls.file)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def against(self, kind, *words, expect):
+        return bench(*self.WORDS, "--allocator", f"glibc,mine={HELPERS}/malloc-{kind}.so", "--compare", self.file, *words, expect=expect)
+
+    def test_20_ns_in_free_are_a_regression(self):
+        done = self.against("slow20", expect=1)
+        self.assertEqual(3, len(re.findall(r"(?m)^  (?:pair64|churn|steady) +mine +\d\.\d+ .* REGRESSION$", done.stdout)))
+        self.assertIn("3 rows compared: 0 no difference, 0 faster, 0 slower within 5 %, 3 regressions", done.stdout)
+
+    def test_an_equal_one_is_none(self):
+        self.assertIn(", 0 regressions", self.against("good", "--threshold", "25", expect=0).stdout)
+
+    def test_markdown(self):
+        done = self.against("slow20", "--format", "markdown", expect=1)
+        self.assertRegex(done.stdout, r"(?m)^\| pair64 \| mine \| \d\.\d+ \| \d\.\d+ to \d\.\d+ \| REGRESSION \|$")
+
+    def test_threshold(self):
+        self.assertIn("slower within 1000 %, 0 regressions", self.against("slow20", "--threshold", "1000", expect=0).stdout)
+
+    def test_nothing_to_compare(self):
+        done = bench("--rounds", "1", "--quick", "--workload", "pair64", *SMALL, *FIXED, "--allocator", "glibc", "--compare", self.file,
+                     expect=2)
+        self.assertIn("no row there has a counterpart in this run; choose the same workloads", done.stderr)
+
+
+class Same(unittest.TestCase):
+    """A against A: the same library under two names is no difference in at least 95 % of the rows."""
+
+    def test_no_difference(self):
+        library = (BUILD / "lib/liblido-malloc.so").resolve()
+        with tempfile.TemporaryDirectory() as folder:
+            copies = [pathlib.Path(folder) / name for name in ("one.so", "two.so")]
+            for copy in copies:
+                shutil.copy(library, copy)
+            for attempt in range(3):
+                report, _ = bench_json("--rounds", "9", "--quick", "--param", "count=20000", "--clock", "cpu",
+                                       "--workload", "pair64,churn,steady,ledger,mixed,batch128,event264,task16,task64,task512,latency,orders,order",
+                                       "--baseline", "one", "--allocator", f"one={copies[0]},two={copies[1]}")
+                verdicts = [rows(report, w["name"])["two"]["ratio"]["verdict"] for w in report["workloads"]]
+                different = sum(verdict != "no difference" for verdict in verdicts)
+                if different <= 0.05 * len(verdicts):
+                    return
+        self.fail(f"{different} of {len(verdicts)} rows differ from themselves, three times in a row")
+
+
+class Programs(unittest.TestCase):
+    """lido bench -- PROGRAM: time, memory, faults, exit status and output of a whole program under each malloc."""
+
+    ALLOCATORS = f"glibc,lido,good={HELPERS}/malloc-good.so,absent={HELPERS}/malloc-absent.so"
+
+    def measure(self, *command, words=()):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "bench.json"
+            done = bench("--rounds", "2", "--budget", "0", "--allocator", self.ALLOCATORS, "--save", file, *words, "--", *command)
+            report = json.loads(file.read_text())
+        self.assertEqual(("program", []), (report["kind"], report["workloads"]))
+        program = report["programs"][0]
+        self.assertEqual(list(command), program["command"])
+        return {row["name"]: row for row in program["allocators"]}, done
+
+    def test_figures(self):
+        by_name, done = self.measure(sys.executable, "-c", "x = [str(i) for i in range(300000)]; print(len(x))")
+        for name in ("glibc", "lido", "good"):
+            row = by_name[name]
+            self.assertEqual(2, len(row["wall_s"]["samples"]))
+            self.assertGreater(row["rss_peak_kb"], 20000)
+            self.assertGreater(row["page_faults"], 1000)
+            self.assertGreater(row["user_s"], 0)
+            self.assertEqual(0, row["exit_status"])
+            self.assertGreater(max(kb for _, kb in row["memory"]), 10000)
+        self.assertEqual(["reference", "same", "same"], [by_name[name]["output"] for name in ("glibc", "lido", "good")])
+        self.assertEqual(str((BUILD / "lib/liblido-malloc.so").resolve()), by_name["lido"]["library"])
+        self.assertRegex(by_name["absent"]["failed"], r"^absent does not serve malloc: it comes from /\S*/libc\.so\.6 in python3")
+        self.assertRegex(done.stdout, r"(?m)^  lido +\d+\.\d\d .* same$")
+
+    def test_output_that_differs(self):
+        by_name, _ = self.measure("/bin/sh", "-c", "echo ${LD_PRELOAD##*:}; exit 3")
+        self.assertEqual((3, 3), (by_name["glibc"]["exit_status"], by_name["lido"]["exit_status"]))
+        self.assertEqual(("reference", "differs"), (by_name["glibc"]["output"], by_name["lido"]["output"]))
+
+    def test_output_that_varies(self):
+        by_name, _ = self.measure("/bin/sh", "-c", "echo $$")
+        self.assertEqual(("varies", "varies"), (by_name["glibc"]["output"], by_name["lido"]["output"]))
+
+    def test_a_program_that_is_not_there(self):
+        done = bench("--rounds", "1", "--allocator", "glibc", "--", "/nowhere/program")
+        self.assertRegex(done.stdout, r"(?m)^  glibc +FAILED: exit status 127: cannot run /nowhere/program: No such file or directory")
+
+    def test_a_static_program(self):
+        done = bench("--rounds", "1", "--budget", "0", "--allocator", "glibc", "--", HELPERS / "probe-static")
+        self.assertIn("FAILED: nothing proves which malloc served it: a static or set-user-ID program ignores a preload", done.stdout)
 
 
 class Faults(unittest.TestCase):
@@ -237,7 +429,7 @@ class Terminal(unittest.TestCase):
         self.assertTrue(text.endswith(b"\r\x1b[K"), "the line is cleared at the end")
 
     def test_interrupt_keeps_what_was_measured(self):
-        child = subprocess.Popen([BUILD / "bin/lido", "bench", "--rounds", "200", "--workload", "pair64", "--allocator", "glibc",
+        child = subprocess.Popen([BUILD / "bin/lido", "bench", "--rounds", "200", "--workload", "pair64", "--allocator", "glibc", "--settle", "0",
                                   "--param", "count=1000"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         time.sleep(2)
         child.send_signal(signal.SIGINT)

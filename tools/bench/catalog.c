@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIELDS_MAX = 8 };
+enum { FIELDS_MAX = 8, LEVEL_UNKNOWN = -2 };
+
+static unsigned malloc_shapes;    // what any malloc can run, as its worker says
 
 static char *copy(const char *text) {
     char *own = strdup(text);
@@ -20,8 +22,8 @@ static char *copy(const char *text) {
     return own;
 }
 
-// Workers stand beside bin/lido in a build, and in libexec once installed.
-static const char *find_worker(const char *name) {
+// Workers and the witness stand beside bin/lido in a build, and in libexec once installed.
+const char *bench_find_helper(const char *name) {
     static const char *const folders[] = {"", LIDO_LIBEXEC_FROM_BIN "/"};
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -31,7 +33,7 @@ static const char *find_worker(const char *name) {
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         char *path;
         if (asprintf(&path, "%s/%s%s", self, folders[i], name) < 0) abort();
-        if (access(path, X_OK) == 0) return path;
+        if (access(path, R_OK) == 0) return path;
         free(path);
     }
     return NULL;
@@ -76,7 +78,10 @@ static bench_allocator *add_allocator(bench_catalog *catalog, const char *name, 
 }
 
 static void take_backend(bench_catalog *catalog, char **field, const char *worker) {
-    if (strcmp(field[1], "malloc") == 0) return;    // the mallocs are added by name
+    if (strcmp(field[1], "malloc") == 0) {    // the mallocs are added by name
+        malloc_shapes = (unsigned)strtoul(field[2], NULL, 10);
+        return;
+    }
     bench_allocator *allocator = add_allocator(catalog, field[1], field[3], BENCH_POOL);
     if (allocator == NULL) return;
     allocator->worker = worker;
@@ -89,7 +94,8 @@ static void take_line(bench_catalog *catalog, char *line, const char *worker) {
     int count = 0;
     for (char *rest = line; rest != NULL && count < FIELDS_MAX;) field[count++] = strsep(&rest, "\t");
     if (count >= 4 && strcmp(field[0], "build") == 0) {
-        catalog->optimized = catalog->optimized && strcmp(field[1], "1") == 0;
+        int level = (int)strtol(field[1], NULL, 10);
+        catalog->level = catalog->level == LEVEL_UNKNOWN || catalog->level == level ? level : -1;
         catalog->compiler = copy(field[2]);
         catalog->flags = copy(field[3]);
     }
@@ -100,10 +106,10 @@ static void take_line(bench_catalog *catalog, char *line, const char *worker) {
 
 // Returns the worker's path, NULL if it is not there or does not answer.
 static const char *ask_worker(bench_catalog *catalog, const char *name) {
-    const char *worker = find_worker(name);
+    const char *worker = bench_find_helper(name);
     if (worker == NULL) return NULL;
     const char *argv[] = {worker, "--describe", NULL};
-    bench_command command = {argv, NULL, -1, 10};
+    bench_command command = {.argv = argv, .cpu = -1, .timeout_s = 10, .output_fd = -1};
     static bench_outcome outcome;
     bench_spawn(&command, &outcome);
     if (!outcome.ok) {
@@ -121,7 +127,7 @@ static void add_malloc(bench_catalog *catalog, const char *worker, const char *n
     allocator->worker = worker;
     allocator->backend = "malloc";
     allocator->preload = preload;
-    allocator->shapes = ~0u;
+    allocator->shapes = malloc_shapes;
     allocator->peer = peer;
 }
 
@@ -176,19 +182,22 @@ static int add_given(bench_catalog *catalog, const char *worker, const char **ch
 }
 
 int bench_catalog_make(bench_catalog *catalog, const bench_options *options) {
-    catalog->optimized = true;
-    const char *worker = ask_worker(catalog, "lido-bench-malloc");
+    bool plain = options->level == 0;
+    catalog->level = LEVEL_UNKNOWN;
+    const char *worker = ask_worker(catalog, plain ? "lido-bench-malloc-O0" : "lido-bench-malloc");
     if (worker == NULL) {
         fprintf(stderr,
-                "lido bench: the worker lido-bench-malloc is not beside this program; build the release preset: "
-                "script/build release\n");
+                "lido bench: the worker lido-bench-malloc%s is not beside this program; build the release preset: "
+                "script/build release\n",
+                plain ? "-O0" : "");
         return LIDO_EXIT_FAILURE;
     }
-    add_malloc(catalog, worker, bench_baseline, "malloc of the C library, without preload", NULL, false);
+    add_malloc(catalog, worker, "glibc", "malloc of the C library, without preload", NULL, false);
     add_lido(catalog, worker);
     add_peers(catalog, worker);
-    ask_worker(catalog, "lido-bench-pools");
-    ask_worker(catalog, "lido-bench-cxx");
+    ask_worker(catalog, plain ? "lido-bench-pools-O0" : "lido-bench-pools");
+    ask_worker(catalog, plain ? "lido-bench-peers-O0" : "lido-bench-peers");
+    ask_worker(catalog, plain ? "lido-bench-cxx-O0" : "lido-bench-cxx");
     for (int i = 0; i < options->allocator_count; i++) {
         int status = add_given(catalog, worker, (const char **)&options->allocators[i]);
         if (status != 0) return status;

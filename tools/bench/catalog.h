@@ -18,6 +18,9 @@ typedef struct bench_known_peer {
 extern const bench_known_peer bench_known_peers[];
 extern const size_t bench_known_peer_count;
 
+// The path of a worker or of the witness, NULL if it is not there. Memory is never freed.
+const char *bench_find_helper(const char *name);
+
 // The absolute path of a library by its file name, in LD_LIBRARY_PATH and then the system's folders; NULL if there is
 // none. Memory is never freed.
 const char *bench_find_library(const char *file);

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <gnu/libc-version.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,32 @@ static void read_turbo(bench_machine *machine) {
         snprintf(machine->turbo, sizeof machine->turbo, "%s", machine->turbo[0] == '0' ? "on" : "off");
 }
 
+static void note(bench_machine *machine, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void note(bench_machine *machine, const char *format, ...) {
+    if (machine->note_count == BENCH_NOTES_MAX) return;
+    va_list values;
+    va_start(values, format);
+    vsnprintf(machine->notes[machine->note_count++], sizeof machine->notes[0], format, values);
+    va_end(values);
+}
+
+static void note_disturbances(bench_machine *machine) {
+    if (machine->load > 0.5) note(machine, "other programs are running (load %.1f); times will spread", machine->load);
+    if (machine->virtual_machine)
+        note(machine, "this is a virtual machine; its neighbours may move times from run to run");
+    if (strcmp(machine->governor, "unknown") == 0)
+        note(machine, "the CPU frequency governor cannot be read");
+    else if (strcmp(machine->governor, "performance") != 0)
+        note(machine, "the CPU frequency governor is '%s', not 'performance'", machine->governor);
+    if (strcmp(machine->turbo, "unknown") == 0)
+        note(machine, "whether turbo is on cannot be read");
+    else if (strcmp(machine->turbo, "on") == 0)
+        note(machine, "turbo is on; the clock rate depends on temperature and load");
+    if (machine->smt) note(machine, "CPU %d shares its core with another one", machine->pinned_cpu);
+    if (machine->pinned_cpu < 0) note(machine, "processes cannot be pinned to a CPU");
+}
+
 void bench_machine_read(bench_machine *machine) {
     struct utsname name;
     memset(machine, 0, sizeof *machine);
@@ -91,17 +118,5 @@ void bench_machine_read(bench_machine *machine) {
     machine->pinned_cpu = choose_cpu();
     read_siblings(machine);
     if (getloadavg(&machine->load, 1) != 1) machine->load = -1;
-}
-
-void bench_machine_warn(const bench_machine *machine) {
-    if (machine->load > 0.5)
-        fprintf(stderr, "lido bench: note: other programs are running (load %.1f); times will spread\n", machine->load);
-    if (machine->virtual_machine)
-        fprintf(stderr, "lido bench: note: this is a virtual machine; its neighbours may move times from run to run\n");
-    if (strcmp(machine->governor, "unknown") != 0 && strcmp(machine->governor, "performance") != 0)
-        fprintf(stderr, "lido bench: note: the CPU frequency governor is '%s', not 'performance'\n", machine->governor);
-    if (strcmp(machine->turbo, "on") == 0)
-        fprintf(stderr, "lido bench: note: turbo is on; the clock rate depends on temperature and load\n");
-    if (machine->smt)
-        fprintf(stderr, "lido bench: note: CPU %d shares its core with another one\n", machine->pinned_cpu);
+    note_disturbances(machine);
 }

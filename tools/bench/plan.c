@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the lido authors
 //
-// From choices to rows: which workloads on which allocators with which parameters. A name that is not there ends the
-// command before anything runs.
+// From choices to groups and rows: which workloads, clean and littered, or which program, on which allocators with which
+// parameters. A name that is not there ends the command before anything runs.
 #include "../lido/command.h"
 #include "bench.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,17 +71,17 @@ static int set_param(const bench_workload *workload, uint64_t *values, const cha
     return 0;
 }
 
-static void set_defaults(const bench_workload *workload, uint64_t *values, bool quick) {
-    for (int i = 0; i < workload->param_count; i++) {
-        const bench_param *param = &workload->params[i];
-        values[i] = param->value;
-        if (quick && strcmp(param->name, "count") == 0) values[i] = param->value / QUICK_DIVISOR;
+static void set_defaults(bench_group *group, bool quick) {
+    for (int i = 0; i < group->workload->param_count; i++) {
+        const bench_param *param = &group->workload->params[i];
+        group->values[i] = param->value;
+        if (quick && strcmp(param->name, "count") == 0 && param->value / QUICK_DIVISOR >= param->least)
+            group->values[i] = param->value / QUICK_DIVISOR;
     }
 }
 
-static int set_params(bench_plan *plan, const bench_catalog *catalog, const bench_options *options) {
-    for (int w = 0; w < catalog->workload_count; w++)
-        set_defaults(&catalog->workloads[w], plan->values[w], options->quick);
+static int set_params(bench_plan *plan, const bench_options *options) {
+    for (int g = 0; g < plan->group_count; g++) set_defaults(&plan->groups[g], options->quick);
     for (int i = 0; i < options->param_count; i++) {
         const char *text = options->params[i];
         if (strchr(text, '=') == NULL) {
@@ -88,9 +89,8 @@ static int set_params(bench_plan *plan, const bench_catalog *catalog, const benc
             return LIDO_EXIT_USAGE;
         }
         int used = 0;
-        for (int w = 0; w < catalog->workload_count; w++) {
-            if (!chosen(catalog->workloads[w].name, options->workloads, options->workload_count)) continue;
-            int set = set_param(&catalog->workloads[w], plan->values[w], text);
+        for (int g = 0; g < plan->group_count; g++) {
+            int set = set_param(plan->groups[g].workload, plan->groups[g].values, text);
             if (set < 0) return LIDO_EXIT_USAGE;
             used += set;
         }
@@ -103,27 +103,53 @@ static int set_params(bench_plan *plan, const bench_catalog *catalog, const benc
     return 0;
 }
 
-static void add_rows(bench_plan *plan, const bench_catalog *catalog, const bench_options *options) {
+// Appends the group with the rows of all allocators that were chosen and can run it; without rows there is no group.
+static void add_group(bench_plan *plan, const bench_catalog *catalog, const bench_options *options,
+                      const bench_workload *workload, int litter) {
+    bench_group *group = &plan->groups[plan->group_count];
+    group->workload = workload;
+    group->litter = litter;
+    group->rows = &plan->rows[plan->row_count];
+    for (int a = 0; a < catalog->allocator_count; a++) {
+        const bench_allocator *allocator = &catalog->allocators[a];
+        if (workload != NULL ? (allocator->shapes & workload->shape) == 0 : allocator->kind != BENCH_MALLOC) continue;
+        if (!chosen(allocator->name, options->allocators, options->allocator_count)) continue;
+        bench_row *row = &group->rows[group->row_count++];
+        row->group = group;
+        row->allocator = allocator;
+        row->timer_ns = row->callgrind = NAN;
+    }
+    plan->row_count += group->row_count;
+    if (group->row_count > 0) plan->group_count++;
+}
+
+static void add_groups(bench_plan *plan, const bench_catalog *catalog, const bench_options *options) {
     for (int w = 0; w < catalog->workload_count; w++) {
         const bench_workload *workload = &catalog->workloads[w];
         if (!chosen(workload->name, options->workloads, options->workload_count)) continue;
-        for (int a = 0; a < catalog->allocator_count; a++) {
-            const bench_allocator *allocator = &catalog->allocators[a];
-            if ((allocator->shapes & workload->shape) == 0) continue;
-            if (!chosen(allocator->name, options->allocators, options->allocator_count)) continue;
-            plan->rows[plan->row_count].workload = workload;
-            plan->rows[plan->row_count++].allocator = allocator;
-        }
+        add_group(plan, catalog, options, workload, BENCH_CLEAN);
+        if (options->litter != BENCH_CLEAN) add_group(plan, catalog, options, workload, options->litter);
     }
+}
+
+static int check_baseline(const bench_catalog *catalog, const bench_options *options) {
+    for (int a = 0; a < catalog->allocator_count; a++)
+        if (strcmp(catalog->allocators[a].name, options->baseline) == 0) return 0;
+    return unknown("allocator", options->baseline);
 }
 
 int bench_plan_make(bench_plan *plan, const bench_catalog *catalog, const bench_options *options) {
     int status = check_choices(catalog, options);
-    if (status == 0) status = set_params(plan, catalog, options);
+    if (status == 0) status = check_baseline(catalog, options);
     if (status != 0) return status;
-    plan->rows = calloc((size_t)catalog->workload_count * (size_t)catalog->allocator_count, sizeof *plan->rows);
-    if (plan->rows == NULL) abort();
-    add_rows(plan, catalog, options);
+    size_t most = 2 * (size_t)catalog->workload_count + 1;
+    plan->groups = calloc(most, sizeof *plan->groups);
+    plan->rows = calloc(most * (size_t)catalog->allocator_count, sizeof *plan->rows);
+    if (plan->groups == NULL || plan->rows == NULL) abort();
+    if (options->command != NULL)
+        add_group(plan, catalog, options, NULL, BENCH_CLEAN);
+    else
+        add_groups(plan, catalog, options);
     if (plan->row_count == 0) {
         fprintf(stderr,
                 "lido bench: none of the chosen allocators can run the chosen workloads; see 'lido bench --list'\n");
@@ -133,5 +159,16 @@ int bench_plan_make(bench_plan *plan, const bench_catalog *catalog, const bench_
     clock_gettime(CLOCK_REALTIME, &now);
     plan->seed =
         options->seed_given ? options->seed : ((uint64_t)now.tv_sec * 1000003u ^ (uint64_t)now.tv_nsec) % 1000000 + 1;
-    return 0;
+    return options->command == NULL ? set_params(plan, options) : 0;
+}
+
+void bench_group_title(const bench_group *group, const bench_options *options, char *text, size_t bytes) {
+    if (group->workload == NULL) {
+        size_t used = 0;
+        for (char *const *word = options->command; *word != NULL && used < bytes; word++)
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? " " : "", *word);
+    } else if (group->litter == BENCH_CLEAN)
+        snprintf(text, bytes, "%s", group->workload->name);
+    else
+        snprintf(text, bytes, "%s, littered %d %%", group->workload->name, group->litter);
 }

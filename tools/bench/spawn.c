@@ -35,7 +35,7 @@ void bench_catch_interrupt(void) {
 
 bool bench_interrupted(void) { return interrupted != 0; }
 
-static double seconds_now(void) {
+double bench_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
@@ -61,11 +61,12 @@ static void become(const bench_command *command, int out, int err) {
         setenv("LD_PRELOAD", command->preload, 1);
     else
         unsetenv("LD_PRELOAD");
+    if (command->witness != NULL) setenv("LIDO_BENCH_WITNESS", command->witness, 1);
     int null = open("/dev/null", O_RDONLY);
     if (null >= 0) dup2(null, 0);
     dup2(out, 1);
     dup2(err, 2);
-    execv(command->argv[0], (char *const *)command->argv);
+    execvp(command->argv[0], (char *const *)command->argv);
     dprintf(2, "cannot run %s: %s\n", command->argv[0], strerror(errno));
     _exit(127);
 }
@@ -79,18 +80,31 @@ static bool drain(int fd, char *text, size_t bytes) {
     return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
+typedef struct run_streams {
+    int out, err;    // -1 once it ended
+    char errors[1024];
+    double started;
+} run_streams;
+
+enum { WATCH_MS = 10 };
+
 // Reads both streams until they end. Returns NULL, or why it stopped waiting.
-static const char *read_all(int out, int err, char *output, char *errors, size_t errors_bytes, double deadline) {
-    struct pollfd fds[2] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
+static const char *read_all(const bench_command *command, run_streams *streams, bench_outcome *outcome, pid_t child) {
+    struct pollfd fds[2] = {{streams->out, POLLIN, 0}, {streams->err, POLLIN, 0}};
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
         if (interrupted) return "interrupted";
-        double left = deadline - seconds_now();
+        double spent = bench_seconds() - streams->started, left = command->timeout_s - spent;
         if (left <= 0) return "timed out";
-        int ready = poll(fds, 2, left < 1000 ? (int)(left * 1000) + 1 : 1000000);
+        int wait_ms = left < 1000 ? (int)(left * 1000) + 1 : 1000000;
+        if (command->watch != NULL) {
+            command->watch(command->watch_context, child, spent);
+            if (wait_ms > WATCH_MS) wait_ms = WATCH_MS;
+        }
+        int ready = poll(fds, 2, wait_ms);
         if (ready < 0 && errno != EINTR) return "poll failed";
         if (ready <= 0) continue;
-        if (fds[0].revents != 0 && !drain(out, output, BENCH_OUTPUT_MAX)) fds[0].fd = -1;
-        if (fds[1].revents != 0 && !drain(err, errors, errors_bytes)) fds[1].fd = -1;
+        if (fds[0].revents != 0 && !drain(fds[0].fd, outcome->output, BENCH_OUTPUT_MAX)) fds[0].fd = -1;
+        if (fds[1].revents != 0 && !drain(fds[1].fd, streams->errors, sizeof streams->errors)) fds[1].fd = -1;
     }
     return NULL;
 }
@@ -111,21 +125,29 @@ static void explain(bench_outcome *outcome, int status, const char *stopped, dou
                  errors);
 }
 
-static void supervise(const bench_command *command, bench_outcome *outcome, pid_t child, int out, int err) {
-    char errors[1024] = "";
-    double deadline = seconds_now() + command->timeout_s;
-    const char *stopped = read_all(out, err, outcome->output, errors, sizeof errors, deadline);
+static void take_usage(bench_outcome *outcome, const struct rusage *usage) {
+    outcome->user_s = (double)usage->ru_utime.tv_sec + (double)usage->ru_utime.tv_usec * 1e-6;
+    outcome->system_s = (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec * 1e-6;
+    outcome->minor_faults = usage->ru_minflt;
+    outcome->major_faults = usage->ru_majflt;
+    outcome->rss_peak_kb = usage->ru_maxrss;
+    outcome->voluntary_switches = usage->ru_nvcsw;
+    outcome->involuntary_switches = usage->ru_nivcsw;
+}
+
+static void supervise(const bench_command *command, bench_outcome *outcome, pid_t child, run_streams *streams) {
+    const char *stopped = read_all(command, streams, outcome, child);
     if (stopped != NULL) kill(-child, SIGKILL);
     struct rusage usage;
     int status;
     while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
     }
-    explain(outcome, status, stopped, command->timeout_s, errors);
+    outcome->wall_s = bench_seconds() - streams->started;
+    outcome->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    bool excused = command->any_status && stopped == NULL && WIFEXITED(status) && outcome->exit_status < 125;
+    if (!excused) explain(outcome, status, stopped, command->timeout_s, streams->errors);
     outcome->ok = outcome->fault[0] == '\0';
-    outcome->user_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec * 1e-6;
-    outcome->system_s = (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec * 1e-6;
-    outcome->voluntary_switches = usage.ru_nvcsw;
-    outcome->involuntary_switches = usage.ru_nivcsw;
+    take_usage(outcome, &usage);
 }
 
 void bench_spawn(const bench_command *command, bench_outcome *outcome) {
@@ -135,15 +157,16 @@ void bench_spawn(const bench_command *command, bench_outcome *outcome) {
         snprintf(outcome->fault, sizeof outcome->fault, "no pipe: %s", strerror(errno));
         return;
     }
+    run_streams streams = {out[0], err[0], "", bench_seconds()};
     pid_t child = fork();
-    if (child == 0) become(command, out[1], err[1]);
+    if (child == 0) become(command, command->output_fd >= 0 ? command->output_fd : out[1], err[1]);
     close(out[1]);
     close(err[1]);
     if (child < 0)
         snprintf(outcome->fault, sizeof outcome->fault, "no process: %s", strerror(errno));
     else {
         setpgid(child, child);    // whichever of the two comes first
-        supervise(command, outcome, child, out[0], err[0]);
+        supervise(command, outcome, child, &streams);
     }
     close(out[0]);
     close(err[0]);

@@ -7,13 +7,14 @@
 //   BAD_HANG     never returns from the 100,000th call
 //   BAD_OVERLAP  gives the same block to everybody who asks for 56 bytes
 //   BAD_SLOW     waits 200 ns in each free
+//   BAD_SLOW20   waits about 20 ns in each free: 64 additions, one after another
 //   BAD_SLEEP    sleeps 50 us in each free
 //   BAD_ABSENT   defines no malloc at all
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
-enum { FATAL_CALL = 100000, OVERLAP_SIZE = 56, SLOW_NS = 200, SLEEP_NS = 50000 };
+enum { FATAL_CALL = 100000, OVERLAP_SIZE = 56, SLOW_NS = 200, SLOW20_STEPS = 64, SLEEP_NS = 50000 };
 
 #if defined(BAD_ABSENT)
 int bad_malloc_defines_nothing;
@@ -51,6 +52,8 @@ void free(void *p) {
     clock_gettime(CLOCK_MONOTONIC, &from);
     do clock_gettime(CLOCK_MONOTONIC, &now);
     while ((now.tv_sec - from.tv_sec) * 1000000000 + now.tv_nsec - from.tv_nsec < SLOW_NS);
+#elif defined(BAD_SLOW20)
+    for (int step = 0; step < SLOW20_STEPS; step++) __asm__ volatile("" : "+r"(step));
 #elif defined(BAD_SLEEP)
     struct timespec nap = {0, SLEEP_NS};
     nanosleep(&nap, NULL);
