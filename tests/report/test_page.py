@@ -106,6 +106,7 @@ class Content(PageTest):
 
     def test_other_headlines(self):
         self.assertEqual("Lido’s malloc took 52 % less time than glibc on pair64.", self.headline("bare")[0])
+        self.assertIn("No interval is known for any ratio, so small differences may be chance.", self.headline("bare")[1])
         self.assertEqual("Nothing was measured: this file holds no rows.", self.headline("empty")[0])
         text, leads = self.headline("program")
         self.assertRegex(text, r"^Lido’s malloc took 16 % less time than glibc over 2 programs: faster on 2\.$")

@@ -34,9 +34,12 @@ function legend(base, confidence) {
     return html("ul", {class: "legend", "aria-label": "How to read the bars"}, ...items.map((item) => html("li", {}, ...item)));
 }
 
-function overviewSection(groups, means, span, base, confidence) {
+const spanOf = (rows) => ratioSpan(rows.flatMap((row) => [row.ratio, row.low, row.high]));
+
+function overviewSection(groups, means, base, confidence) {
     const subject = groups.some((group) => group.rows.some((row) => row.name === "lido")) ? "lido" : means.find((mean) => mean.name !== base)?.name;
     const several = groups.length > 1;
+    const span = spanOf(groups.flatMap((group) => group.rows.filter((row) => !row.isPool)));
     const means2 = several ? meanFigures(means, base) : [];
     const glance = several && subject !== undefined ? glanceFigure(groups, subject, span, base) : null;
     return html("section", {id: "together"}, several ? html("h2", {}, "All together") : null,
@@ -136,8 +139,8 @@ function methodFacts(method, build) {
 function methodSection(report, base) {
     const [method, isProgram] = [fieldsOf(report.method), report.kind === "program"];
     const notes = listOf(report.notes);
-    const rounds = isNumber(method.rounds) ? `${plural(method.rounds, "round")}, each` : "Each round runs";
-    const what = `One fresh process for each ${isProgram ? "program" : "workload"}, allocator and round; ${rounds} in random order. A figure is the median of its rounds. ` +
+    const rounds = isNumber(method.rounds) ? plural(method.rounds, "round") : "the rounds";
+    const what = `One fresh process for each ${isProgram ? "program" : "workload"}, allocator and round, ${rounds} in random order. A figure is the median of its rounds. ` +
         `The ratio to ${base} comes with a bootstrap interval; where that holds 1, the row says “no difference”.`;
     return html("section", {id: "method"}, html("h2", {}, "Machine and method"), html("p", {}, what),
         html("div", {class: "pair"}, html("div", {}, html("h3", {}, "Machine"), factList(machineFacts(fieldsOf(report.machine)))),
@@ -155,10 +158,10 @@ function start() {
     const groups = groupsOf(report, base);
     const means = meansOf(report, groups, base);
     const rows = groups.flatMap((group) => group.rows);
-    const span = ratioSpan(rows.flatMap((row) => [row.ratio, row.low, row.high]));
+    const span = spanOf(rows);
     const page = document.getElementById("page");
     page.append(topSection(report, groups, means, base, text));
-    if (rows.some((row) => row.ratio !== null)) page.append(overviewSection(groups, means, span, base, isNumber(method.confidence) ? method.confidence : 0.95));
+    if (rows.some((row) => row.ratio !== null)) page.append(overviewSection(groups, means, base, isNumber(method.confidence) ? method.confidence : 0.95));
     if (groups.length > 0) page.append(eachSection(groups, span, base), tableSection(groups));
     page.append(methodSection(report, base), html("footer", {}, "Made by ", html("b", {}, "lido report"), ". The page holds its data and loads nothing."));
     followWidths();

@@ -175,6 +175,9 @@ function warningsOf(report, groups) {
     if (method.interrupted === true) texts.push("The run was interrupted; this is what it had measured by then.");
     if (method.quick === true) texts.push("This was a quick run, with a tenth of the work: a look, not figures to quote.");
     else if (method.quotable === false) texts.push("There were too few rounds for figures to quote.");
+    const compared = groups.flatMap((group) => group.rows.filter((row) => row.ratio !== null && row.role !== "base"));
+    if (compared.length > 0 && compared.every((row) => row.low === null || row.high === null))
+        texts.push("No interval is known for any ratio, so small differences may be chance.");
     if (disturbed.length > 0) texts.push(`${plural(disturbed.length, "row")} had to share the CPU with other programs.`);
     if (failed.length > 0) texts.push(`${plural(failed.length, "row")} failed; each says why.`);
     return texts;
