@@ -17,7 +17,8 @@
 
 enum {
     COUNTERS = 4,
-    DTLB_READ_MISSES = PERF_COUNT_HW_CACHE_DTLB | PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16,
+    DTLB_READ_MISSES =
+        PERF_COUNT_HW_CACHE_DTLB | PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16,
 };
 
 static struct counter {
@@ -30,9 +31,9 @@ static struct counter {
     {"cache_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, -1},
     {"dtlb_misses", PERF_TYPE_HW_CACHE, DTLB_READ_MISSES, -1},
 };
-static int refusal;             // errno of the first event that was refused; 0 if none was
-static bool any;                // an event is open
-static _Atomic int wanted;      // threads inside their timed part; relaxed: who is first or last is all it tells
+static int refusal;           // errno of the first event that was refused; 0 if none was
+static bool any;              // an event is open
+static _Atomic int wanted;    // threads inside their timed part; relaxed: who is first or last is all it tells
 
 void counters_open(void) {
     for (int i = 0; i < COUNTERS; i++) {

@@ -55,7 +55,8 @@ static inline void histogram_merge(histogram *into, const histogram *from) {
 
 // The least value that `share` (0 to 1) of all values do not exceed, to the precision of a bucket. Requires: a value.
 static inline uint64_t histogram_at(const histogram *h, double share) {
-    double wanted = share * (double)h->total - 0.001;    // a product that rounding put above a whole number is that number
+    double wanted =
+        share * (double)h->total - 0.001;    // a product that rounding put above a whole number is that number
     uint64_t seen = 0;
     size_t last = 0;
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {

@@ -41,7 +41,8 @@ size_t litter_count(size_t size) {
 static void *map_or_die(size_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED) return memory;
-    fprintf(stderr, "lido-bench worker: no memory for the list of the litter (%zu bytes); ask for less with litter_mb=\n",
+    fprintf(stderr,
+            "lido-bench worker: no memory for the list of the litter (%zu bytes); ask for less with litter_mb=\n",
             bytes);
     exit(1);
 }
@@ -68,8 +69,10 @@ litter *litter_new(const void *slot, size_t slot_bytes, size_t count, size_t siz
 }
 
 void litter_refused(const litter *all, size_t have) {
-    fprintf(stderr, "lido-bench worker: the allocator refused litter after %zu of %zu blocks of %zu bytes; ask for less with "
-            "litter_mb=\n", have, all->count, all->size);
+    fprintf(stderr,
+            "lido-bench worker: the allocator refused litter after %zu of %zu blocks of %zu bytes; ask for less with "
+            "litter_mb=\n",
+            have, all->count, all->size);
     exit(1);
 }
 

@@ -19,8 +19,8 @@ enum {
 };
 
 typedef struct litter {
-    void **blocks;                // mapped, not allocated
-    size_t count, kept;           // count: blocks that are alive; kept: of those that will be when the work begins
+    void **blocks;         // mapped, not allocated
+    size_t count, kept;    // count: blocks that are alive; kept: of those that will be when the work begins
     size_t size, mapped_bytes;
     unsigned char slot[LITTER_SLOT_BYTES];
     struct litter *next;

@@ -42,20 +42,21 @@ typedef struct moment {
     uint64_t ticks, ns;
 } moment;
 
-static bool open_now;           // [const] while threads run
-static atomic_bool everyone;    // between look_begin_all and look_end_all; relaxed: threads are started or joined around it
+static bool open_now;    // [const] while threads run
+// Between look_begin_all and look_end_all. Relaxed: threads are started, or released by a barrier, after it is set.
+static atomic_bool everyone;
 static _Thread_local record *self;
 static pthread_key_t at_exit;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static record *records;                            // [lock:lock] of live threads
-static histogram whole_times[LOOK_KINDS];          // [lock:lock] of ended threads
-static uint64_t whole_ops;                         // [lock:lock]
-static _Atomic int64_t whole_live, own_bytes;      // relaxed: sums
-static _Atomic uint64_t interval = INTERVAL_FIRST; // written under the lock; relaxed
-static int threads_on;                             // [lock:lock]
-static point points[POINTS_MAX];                   // [lock:lock]
-static int point_count;                            // [lock:lock]
+static record *records;                               // [lock:lock] of live threads
+static histogram whole_times[LOOK_KINDS];             // [lock:lock] of ended threads
+static uint64_t whole_ops;                            // [lock:lock]
+static _Atomic int64_t whole_live, own_bytes;         // relaxed: sums
+static _Atomic uint64_t interval = INTERVAL_FIRST;    // written under the lock; relaxed
+static int threads_on;                                // [lock:lock]
+static point points[POINTS_MAX];                      // [lock:lock]
+static int point_count;                               // [lock:lock]
 
 static moment opened, closed;
 static double ns_per_tick, reading_ns, step_ns;
@@ -65,7 +66,8 @@ static void take_point_locked(void) {
     if (point_count == POINTS_MAX - 1) {
         point_count = 0;
         for (int i = 0; i < POINTS_MAX - 1; i += 2) points[point_count++] = points[i];
-        atomic_store_explicit(&interval, atomic_load_explicit(&interval, memory_order_relaxed) * 2, memory_order_relaxed);
+        atomic_store_explicit(&interval, atomic_load_explicit(&interval, memory_order_relaxed) * 2,
+                              memory_order_relaxed);
     }
     point is = {whole_ops, atomic_load_explicit(&whole_live, memory_order_relaxed), memory_held()};
     is.held -= atomic_load_explicit(&own_bytes, memory_order_relaxed);
@@ -94,27 +96,30 @@ static record *join_look(void) {
     return self;
 }
 
-static void fold_locked(record *r) {
-    for (int kind = 0; kind < LOOK_KINDS; kind++) histogram_merge(&whole_times[kind], &r->times[kind]);
-    whole_ops += r->ops;
-    whole_live += r->live;
-    record **at = &records;
-    while (*at != r) at = &(*at)->next;
-    *at = r->next;
-    munmap(r, sizeof *r);
-}
-
-// The destructor of a thread.
-static void leave_look(void *mine) {
-    pthread_mutex_lock(&lock);
-    fold_locked((record *)mine);
-    pthread_mutex_unlock(&lock);
-    self = NULL;
-}
-
 void look_live(int64_t bytes) { atomic_fetch_add_explicit(&whole_live, bytes, memory_order_relaxed); }
 
 void look_own(int64_t bytes) { atomic_fetch_add_explicit(&own_bytes, bytes, memory_order_relaxed); }
+
+static void fold_locked(const record *r) {
+    for (int kind = 0; kind < LOOK_KINDS; kind++) histogram_merge(&whole_times[kind], &r->times[kind]);
+    whole_ops += atomic_load_explicit(&r->ops, memory_order_relaxed);
+    look_live(atomic_load_explicit(&r->live, memory_order_relaxed));
+}
+
+// The destructor of a thread. A record that look_close has folded is no longer in the list, and is left alone.
+static void leave_look(void *mine) {
+    pthread_mutex_lock(&lock);
+    record **at = &records;
+    while (*at != NULL && *at != mine) at = &(*at)->next;
+    record *r = *at;
+    if (r != NULL) {
+        fold_locked(r);
+        *at = r->next;
+        munmap(r, sizeof *r);
+    }
+    pthread_mutex_unlock(&lock);
+    self = NULL;
+}
 
 void look_note(look_kind kind, uint64_t ticks, int64_t bytes) {
     record *mine = self;
@@ -228,10 +233,8 @@ void look_close(void) {
         unsteady = "the processor's time stamp counter does not run evenly against CLOCK_MONOTONIC here";
     read_the_timer();
     pthread_mutex_lock(&lock);
-    while (records != NULL) fold_locked(records);
+    for (; records != NULL; records = records->next) fold_locked(records);
     pthread_mutex_unlock(&lock);
-    self = NULL;
-    pthread_setspecific(at_exit, NULL);
 }
 
 // Two decimals where one would be an error of more than 1 %.
@@ -272,7 +275,7 @@ void look_print(void) {
         for (int kind = 0; kind < LOOK_KINDS; kind++) print_times(names[kind], &whole_times[kind]);
     }
     for (int i = 0; i < point_count; i++)
-        printf("%s%llu:%lld:%lld", i == 0 ? "memory=" : ",", (unsigned long long)points[i].ops, (long long)points[i].live,
-               (long long)points[i].held);
+        printf("%s%llu:%lld:%lld", i == 0 ? "memory=" : ",", (unsigned long long)points[i].ops,
+               (long long)points[i].live, (long long)points[i].held);
     if (point_count > 0) printf("\n");
 }

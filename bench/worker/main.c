@@ -161,10 +161,11 @@ int main(int argc, char **argv) {
         return fflush(stdout) == 0 ? 0 : 1;
     }
     if (argc < 3) {
-        fprintf(stderr,
-                "usage: %s --describe | WORKLOAD BACKEND [passes=N] [look=0|1] [settle=MS] [litter=PERCENT] [litter_mb=N] "
-                "[PARAMETER=VALUE]...\n",
-                argv[0]);
+        fprintf(
+            stderr,
+            "usage: %s --describe | WORKLOAD BACKEND [passes=N] [look=0|1] [settle=MS] [litter=PERCENT] [litter_mb=N] "
+            "[PARAMETER=VALUE]...\n",
+            argv[0]);
         return 2;
     }
     static bench_run run;

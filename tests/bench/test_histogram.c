@@ -90,10 +90,8 @@ static void percentiles_are_those_of_the_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(error_is_at_most_1_percent),
-        cmocka_unit_test(buckets_leave_no_gap),
-        cmocka_unit_test(longer_times_count_as_the_longest),
-        cmocka_unit_test(merging_is_counting_in_one),
+        cmocka_unit_test(error_is_at_most_1_percent),          cmocka_unit_test(buckets_leave_no_gap),
+        cmocka_unit_test(longer_times_count_as_the_longest),   cmocka_unit_test(merging_is_counting_in_one),
         cmocka_unit_test(percentiles_are_those_of_the_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,12 +149,9 @@ static void the_tick_gives_back_what_it_takes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clean_slots_give_neighbours),
-        cmocka_unit_test(littered_slots_give_none),
-        cmocka_unit_test(a_hard_limit_leaves_the_capacity),
-        cmocka_unit_test(slots_share_by_size),
-        cmocka_unit_test(a_clean_opening_has_none),
-        cmocka_unit_test(each_slot_has_its_own),
+        cmocka_unit_test(clean_slots_give_neighbours),       cmocka_unit_test(littered_slots_give_none),
+        cmocka_unit_test(a_hard_limit_leaves_the_capacity),  cmocka_unit_test(slots_share_by_size),
+        cmocka_unit_test(a_clean_opening_has_none),          cmocka_unit_test(each_slot_has_its_own),
         cmocka_unit_test(the_tick_gives_back_what_it_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
