@@ -4,6 +4,8 @@
 // Everything of lido for C++17. Each header below also stands alone.
 //
 //   cxx/object_pool.hpp   lido::object_pool<T>, shared_object_pool<T>: objects out of a pool; variant_pool<Ts...>: of several types
+//   cxx/object_cache.hpp  lido::object_cache<T>, shared_object_cache<T>: objects that stay constructed between uses
+//   cxx/handle_pool.hpp   lido::handle_pool<T>, shared_handle_pool<T>: handle<T> instead of pointers, which can tell that the object is gone
 //   cxx/fixed_pool.hpp    lido::fixed_pool<T, N>, buffer_pool<T>: within a capacity, no system, nothing to link
 //   cxx/allocator.hpp     lido::allocator<T> for every standard container; node_allocator<T> for those of one thread
 //   cxx/pooled.hpp        lido::pooled<T>: a base that gives a class its own operator new and delete
@@ -27,6 +29,8 @@
 #include <lido/cxx/allocator.hpp>
 #include <lido/cxx/base.hpp>
 #include <lido/cxx/fixed_pool.hpp>
+#include <lido/cxx/handle_pool.hpp>
+#include <lido/cxx/object_cache.hpp>
 #include <lido/cxx/object_pool.hpp>
 #include <lido/cxx/pooled.hpp>
 #include <lido/cxx/resource.hpp>

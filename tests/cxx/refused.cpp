@@ -85,5 +85,9 @@ void refused(Unknown *unknown) {
     lido::fixed_pool<Unknown, 3> pool;
 #elif REFUSED == 20
     lido::variant_pool<> pool;
+#elif REFUSED == 21
+    lido::handle_pool<Throwing> pool;
+#elif REFUSED == 22
+    lido::object_cache<Abstract> pool;
 #endif
 }

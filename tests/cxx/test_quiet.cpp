@@ -106,6 +106,13 @@ void test_the_rest() {
         CHECK(event->n == 4 && lido_pool_owns(Event::native_pool(), event.get()));
         two.destroy(two.make<counted>(3));
         fixed.destroy(fixed.try_make(1));
+        lido::object_cache<counted> cache;
+        cache.release(cache.try_acquire());
+        CHECK(cache.acquire_unique() != nullptr);
+        CHECK(cache.stats().idle == 1);
+        lido::handle_pool<counted> units;
+        lido::handle<counted> unit = units.try_make(6);
+        CHECK(units.get(unit)->value == 6 && units.destroy(unit) && units.get(unit) == nullptr);
 #if LIDO_CXX_HAS_PMR
         lido::node_resource nodes;
         nodes.deallocate(nodes.allocate(100, 8), 100, 8);

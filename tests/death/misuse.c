@@ -9,6 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -319,6 +320,42 @@ static void destroy_fifo_with_live(void) {
     lido_pool_destroy(pool);
 }
 
+static void *wait_for_block(void *pool) { return lido_pool_alloc(pool); }
+
+static void destroy_with_waiter(void) {
+    lido_pool *pool = lido_pool_new(&(lido_pool_options){
+        .name = "seats", .block_size = 64, .threads = LIDO_SHARED, .capacity = 1, .on_exhausted = LIDO_WAIT});
+    pthread_t thread;
+    void *p = lido_pool_alloc(pool);
+    if (pthread_create(&thread, NULL, wait_for_block, pool) != 0) exit(9);
+    while (lido_pool_stats(pool).waiting != 1) usleep(1000);
+    lido_pool_destroy(pool);
+    lido_pool_free(pool, p);    // the pool is still there
+    pthread_join(thread, &p);
+    lido_pool_free(pool, p);
+    lido_pool_destroy(pool);
+}
+
+static void *set_capacity_of(void *pool) {
+    if (lido_pool_set_capacity(pool, 10) != -1 || errno != EPERM) exit(8);
+    return NULL;
+}
+
+static void confined_set_capacity(void) {
+    lido_pool *pool = make("mine alone", LIDO_CONFINED, LIDO_LIFO, 4);
+    in_thread(set_capacity_of, pool);
+    lido_pool_destroy(pool);
+}
+
+static void free_object_of_handle(void) {
+    lido_type type = {.name = "unit", .size = 64};
+    lido_handle_pool *pool = lido_handle_pool_new(&type, NULL);
+    lido_handle first = lido_handle_new(pool, NULL), second = lido_handle_new(pool, NULL);
+    if (first.bits == 0) exit(9);
+    lido_free(hide(lido_handle_get(pool, second)));
+    lido_handle_pool_destroy(pool);
+}
+
 static void free_after_destroy(void) {
     lido_pool *pool = make("gone", LIDO_LOCAL, LIDO_LIFO, 0);
     void *p = lido_pool_alloc(pool);
@@ -377,6 +414,9 @@ static const struct {
     ENTRY(confined_lido_free),
     ENTRY(destroy_with_live),
     ENTRY(destroy_fifo_with_live),
+    ENTRY(destroy_with_waiter),
+    ENTRY(confined_set_capacity),
+    ENTRY(free_object_of_handle),
     ENTRY(free_after_destroy),
 #endif
 };

@@ -8,6 +8,7 @@
 #include <lido/defs.h>
 #include <lido/pool.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -29,10 +30,17 @@ public:
     const char *what() const noexcept override { return "lido: pool exhausted"; }
 };
 
+// A pool with LIDO_WAIT: the time was over before a block was free.
+class pool_timeout : public pool_exhausted {
+public:
+    const char *what() const noexcept override { return "lido: no block of the pool was free in time"; }
+};
+
 namespace detail {
 
 #if LIDO__CXX_THROWS
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_exhausted() { throw pool_exhausted(); }
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_timeout() { throw pool_timeout(); }
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_no_memory() { throw std::bad_alloc(); }
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_length() { throw std::bad_array_new_length(); }
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_options(const char *what) { throw std::invalid_argument(what); }
@@ -44,6 +52,10 @@ namespace detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_exhausted() {
     fail_options("lido: pool exhausted, in a program without exceptions: try_make returns nullptr instead");
 }
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_timeout() {
+    fail_options("lido: no block of the pool was free in time, in a program without exceptions: try_make returns "
+                 "nullptr instead");
+}
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_no_memory() {
     fail_options("lido: no memory, in a program without exceptions");
 }
@@ -51,6 +63,12 @@ namespace detail {
     fail_options("lido: an array larger than the address space, in a program without exceptions");
 }
 #endif
+
+// After a call of the C API has failed.
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_by_errno() {
+    if (errno == ETIMEDOUT) fail_timeout();
+    fail_exhausted();
+}
 
 template <class T, class = void>
 struct is_complete : std::false_type {};

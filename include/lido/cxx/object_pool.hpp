@@ -19,6 +19,7 @@
 #include <lido/pool.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <tuple>
 
@@ -28,12 +29,41 @@ namespace lido {
 struct pool_options {
     const char *name = nullptr;    // copied; "object" if null
     std::size_t capacity = 0;      // most objects alive at once; 0 is no limit
-    std::size_t growth = 0;        // least number of blocks to take from the system at a time
+    std::size_t growth = 0;        // steps, see lido_pool_options
     std::size_t prewarm = 0;       // blocks made ready before the constructor returns
     lido_order order = LIDO_LIFO;
     // What ~object_pool does with objects that are alive: destroy them, or report their number and free their memory.
     lido_live_objects at_destroy = LIDO_LIVE_DESTROYED;
+    std::size_t capacity_bytes = 0;    // the capacity in bytes; the smaller of the two holds
+    std::size_t growth_max = 0;
+    // At the capacity: LIDO_FAIL (make throws pool_exhausted), LIDO_GROW, LIDO_CALL, or LIDO_WAIT in shared pools (make throws
+    // pool_timeout after wait_ms). The try_ calls do the same and then return nullptr.
+    lido_on_exhausted on_exhausted = LIDO_FAIL;
+    lido_exhausted_call *exhausted = nullptr;    // must not throw
+    void *exhausted_context = nullptr;
+    std::uint32_t wait_ms = 0;    // 0 is no limit
 };
+
+namespace detail {
+
+// What the type and the kind of pool decide is left to the caller.
+inline lido_pool_options native_options(const pool_options &options) noexcept {
+    lido_pool_options native = {};
+    native.name = options.name;
+    native.order = options.order;
+    native.capacity = options.capacity;
+    native.capacity_bytes = options.capacity_bytes;
+    native.growth = options.growth;
+    native.growth_max = options.growth_max;
+    native.prewarm = options.prewarm;
+    native.on_exhausted = options.on_exhausted;
+    native.exhausted = options.exhausted;
+    native.exhausted_context = options.exhausted_context;
+    native.wait_ms = options.wait_ms;
+    return native;
+}
+
+}    // namespace detail
 
 // T may be incomplete where the pool is only named, pointed to, or declared as a member; the calls need it complete.
 template <class T, lido_threads Threads>
@@ -54,15 +84,11 @@ public:
     // Fails: valid() is false, and errno is EINVAL or ENOMEM.
     basic_object_pool(std::nothrow_t, const pool_options &options = {}) noexcept : at_destroy_(options.at_destroy) {
         static_assert(detail::check_poolable<T>());
-        lido_pool_options blocks = {};
-        blocks.name = options.name != nullptr ? options.name : "object";
+        lido_pool_options blocks = detail::native_options(options);
+        if (blocks.name == nullptr) blocks.name = "object";
         blocks.block_size = sizeof(T);
         blocks.alignment = alignof(T);
         blocks.threads = Threads;
-        blocks.order = options.order;
-        blocks.capacity = options.capacity;
-        blocks.growth = options.growth;
-        blocks.prewarm = options.prewarm;
         pool_ = lido_pool_new(&blocks);
     }
 
@@ -85,16 +111,16 @@ public:
     }
 
     // A new object, T(arguments...) or T{arguments...}. If the constructor throws, the block is back in the pool.
-    // Threads: as the pool's kind. Fails: pool_exhausted, or what the constructor throws.
+    // Threads: as the pool's kind. Fails: pool_exhausted (pool_timeout after a wait), or what the constructor throws.
     // Cost: lido_pool_alloc and the constructor.
     template <class... A>
     [[nodiscard]] T *make(A &&...arguments) {
         T *object = try_make(std::forward<A>(arguments)...);
-        if (LIDO_UNLIKELY(object == nullptr)) detail::fail_exhausted();
+        if (LIDO_UNLIKELY(object == nullptr)) detail::fail_by_errno();
         return object;
     }
 
-    // The same, but nullptr with ENOMEM where make throws pool_exhausted.
+    // The same, but nullptr with ENOMEM or ETIMEDOUT where make throws pool_exhausted.
     template <class... A>
     [[nodiscard]] T *try_make(A &&...arguments) noexcept(detail::constructs_quietly<T, A...>()) {
         static_assert(detail::check_poolable<T>());
@@ -138,6 +164,8 @@ public:
 
     // Bytes given back to the system; as lido_pool_trim.
     std::size_t trim() noexcept { return lido_pool_trim(pool_); }
+    // False: more objects are alive, or the pool was made without a capacity. As lido_pool_set_capacity.
+    bool set_capacity(std::size_t capacity) noexcept { return lido_pool_set_capacity(pool_, capacity) == 0; }
     // False: the system refused. As lido_pool_prewarm.
     bool prewarm(std::size_t count) noexcept { return lido_pool_prewarm(pool_, count) == 0; }
 

@@ -125,7 +125,7 @@ private:
     void *do_allocate(std::size_t bytes, std::size_t alignment) override {
         if (!fits(bytes, alignment)) return upstream_->allocate(bytes, alignment);
         void *p = lido_pool_alloc(pool_);
-        if (LIDO_UNLIKELY(p == nullptr)) detail::fail_exhausted();
+        if (LIDO_UNLIKELY(p == nullptr)) detail::fail_by_errno();
         return p;
     }
     void do_deallocate(void *p, std::size_t bytes, std::size_t alignment) override {
