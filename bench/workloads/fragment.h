@@ -88,4 +88,4 @@ static void fragment_run(bench_run *run) {
 BENCH_WORKLOAD(fragment, BENCH_SIZES, "one block created and one destroyed",
                "a long run: memory is filled with small blocks, most are freed at random, then with larger ones",
                {"count", 12, 1, 1000000, "phases in a pass, of blocks of 32, 64, ... 1024 bytes"},
-               {"kb", 8192, 1, FRAGMENT_KB_MAX, "kB that a phase allocates"});
+               {"kb", 4096, 1, FRAGMENT_KB_MAX, "kB that a phase allocates"});

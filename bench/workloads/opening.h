@@ -39,5 +39,5 @@ static void opening_run(bench_run *run) {
 }
 
 BENCH_WORKLOAD(opening, BENCH_SINGLE, "one pool opened, used and closed",
-               "open a pool, allocate and free 8 blocks, close it", {"count", 5000, 1, 10000000, "pools in a pass"},
+               "open a pool, allocate and free 8 blocks, close it", {"count", 10000, 1, 10000000, "pools in a pass"},
                {"blocks", 8, 1, OPENING_BLOCKS_MAX, "blocks of each"}, {"size", 64, 8, 65536, "bytes of a block"});

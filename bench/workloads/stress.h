@@ -68,4 +68,4 @@ static void stress_run(bench_run *run) {
 
 BENCH_WORKLOAD(stress, BENCH_SIZES, "one block created and one destroyed",
                "a population of 24 to 1000 bytes that grows, shrinks to an eighth at random, and grows again",
-               {"count", 10, 1, 1000000, "waves in a pass"}, {"live", 40000, 8, STRESS_LIVE_MAX, "blocks at the top"});
+               {"count", 10, 1, 1000000, "waves in a pass"}, {"live", 20000, 8, STRESS_LIVE_MAX, "blocks at the top"});
