@@ -8,6 +8,9 @@
 #include "os/report.h"
 #include "slab/mapping.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 typedef struct small_totals {
     size_t live_bytes, held_bytes;
 } small_totals;
@@ -43,7 +46,8 @@ lido_heap_statistics lido_process_stats(void) {
 __attribute__((destructor)) static void line_at_exit(void) {
     if (LIDO__ATOMIC_LOAD(&lido__options.stats_at_exit, relaxed) == 0) return;
     lido_heap_statistics now = lido_process_stats();
-    lido__warn("at exit: live %z bytes, committed %z, free and kept %z, segments %z, huge objects %z, threads %z",
-               now.live_bytes, now.committed_bytes, now.dirty_free_bytes, now.segment_count, now.huge_count,
+    lido__warn("%s (process %u) at exit: live %z bytes, committed %z, free and kept %z, segments %z, huge objects %z, "
+               "threads %z",
+               program_invocation_short_name, (unsigned)getpid(), now.live_bytes, now.committed_bytes, now.dirty_free_bytes, now.segment_count, now.huge_count,
                now.thread_count);
 }

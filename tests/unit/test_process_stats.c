@@ -12,6 +12,7 @@
 #include <lido/options.h>
 
 #include <pthread.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -167,12 +168,16 @@ static void line_at_exit(void **state) {
     unit_child child = unit_fork(end_with_a_line, NULL);
     unit_assert_done(&child);
     size_t live, committed, kept, segments, huge, threads;
+    char name[32];
+    unsigned process;
     int end = 0;
     int got = sscanf(child.text,
-                     "lido: at exit: live %zu bytes, committed %zu, free and kept %zu, segments %zu, huge objects %zu, "
-                     "threads %zu%n",
-                     &live, &committed, &kept, &segments, &huge, &threads, &end);
-    assert_int_equal(got, 6);
+                     "lido: %31s (process %u) at exit: live %zu bytes, committed %zu, free and kept %zu, segments %zu, "
+                     "huge objects %zu, threads %zu%n",
+                     name, &process, &live, &committed, &kept, &segments, &huge, &threads, &end);
+    assert_int_equal(got, 8);
+    assert_string_equal(name, program_invocation_short_name);
+    assert_int_not_equal(process, 0);
     assert_string_equal(child.text + end, "\n");
     assert_true(live >= 10 * MIB + 112 && live < 11 * MIB && committed >= live);
     assert_int_equal(huge, 1);

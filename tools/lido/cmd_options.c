@@ -4,6 +4,7 @@
 // `lido options`: the table that the library itself holds.
 #include "command.h"
 
+#include <lido/heap.h>
 #include <lido/options.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static int options_main(int argc, char **argv) {
     }
     const char *environment = getenv("LIDO_OPTIONS");
     bool shows_now = environment != NULL && environment[0] != '\0';
-    if (shows_now) lido_options_set(environment);
+    lido_free(lido_malloc(1));    // starts the library, which reads LIDO_OPTIONS and says what it does not understand
     size_t count;
     const lido_option_info *options = lido_options_list(&count);
     printf("%-22s%-22s%-12s%s\n", "option", "value", "default", shows_now ? "now, by LIDO_OPTIONS" : "");
