@@ -157,7 +157,7 @@ class Command(unittest.TestCase):
         self.assertNotIn(b"\x1b", self.report("bench.json", expect=1).stderr)
 
     def test_other_schemas(self):
-        for schema, says in (("lido-bench/1", "older lido.*measure again: lido bench --json"), ("lido-bench/3", "newer lido"),
+        for schema, says in (("lido-bench/1", "older lido.*measure again: lido bench --save"), ("lido-bench/3", "newer lido"),
                              ("lido-bench/20", "newer lido"), ("hyperfine", "its schema is another one"), (2, "no \"schema\"")):
             self.put(sample.full() | {"schema": schema})
             self.refused("bench.json", says=says)

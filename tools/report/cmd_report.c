@@ -44,7 +44,7 @@ static int options_read(report_options *options, int argc, char **argv) {
         }
     }
     if (options->input == NULL || options->input[0] == '\0') {
-        fputs("lido report: which file? lido report FILE.json, as 'lido bench --json FILE.json' writes it\n", stderr);
+        fputs("lido report: which file? lido report FILE.json, as 'lido bench --save FILE.json' writes it\n", stderr);
         return LIDO_EXIT_USAGE;
     }
     if (options->output != NULL && options->output[0] == '\0') {
@@ -103,7 +103,7 @@ const lido_command lido_command_report = {
     "report", "make a page with charts of what bench measured", report_main,
     "usage: lido report FILE.json [-o FILE.html]\n"
     "\n"
-    "Makes one page of what 'lido bench --json FILE.json' wrote: a summary, times with their intervals, latency, "
+    "Makes one page of what 'lido bench --save FILE.json' wrote: a summary, times with their intervals, latency, "
     "memory\n"
     "over time, the machine, the method, and a table that sorts. The page holds everything, the data too, and loads\n"
     "nothing from anywhere: it can be mailed, kept and printed.\n"

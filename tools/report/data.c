@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static const char schema_name[] = "lido-bench/", schema[] = "lido-bench/2";
-static const char measure_again[] = "measure again: lido bench --json FILE";
+static const char measure_again[] = "measure again: lido bench --save FILE";
 
 // ---- Reading -------------------------------------------------------------------------------------------------------
 
@@ -40,7 +40,7 @@ int report_data_read(report_data *data, const char *name) {
     int file = is_stdin ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
     int status = file < 0 ? -1 : read_all(data, file);
     if (status != 0) {
-        fprintf(stderr, "lido report: %s: %s; it reads what 'lido bench --json FILE' wrote\n", name, strerror(errno));
+        fprintf(stderr, "lido report: %s: %s; it reads what 'lido bench --save FILE' wrote\n", name, strerror(errno));
         report_data_free(data);
     }
     if (file >= 0 && !is_stdin) close(file);
