@@ -10,6 +10,7 @@
 
 #include <lido/defs.h>
 #include <lido/pool.h>
+#include <stdbool.h>
 
 LIDO_BEGIN_DECLS
 
@@ -55,6 +56,10 @@ typedef struct lido_heap lido_heap;
 typedef struct lido_heap_options {
     const char *name;        // copied; NULL is "heap"
     lido_threads threads;    // LIDO_LOCAL: one thread at a time; LIDO_SHARED: any thread, behind one lock per heap
+    // Small blocks of all sizes lie side by side in the order in which they are asked for, each behind 8 bytes of lido's, as in an
+    // arena; a freed one serves the next request of its size. For many blocks that go together and few single frees. Memory
+    // of freed blocks serves no other size and stays with the heap until its reset or end.
+    bool bump;
 } lido_heap_options;
 
 // NULL options are the defaults. Fails: NULL; EINVAL, ENOMEM.
@@ -62,6 +67,9 @@ LIDO_API LIDO_ATTR_MUST_USE lido_heap *lido_heap_new(const lido_heap_options *op
 // Frees every block of the heap, and the heap. NULL is ignored.
 // Requires: no other thread uses the heap or any of its blocks, now or later.
 LIDO_API void lido_heap_destroy(lido_heap *heap);
+// Frees every block of the heap; memory of small ones stays with it for the next. NULL is ignored.
+// Requires: no other thread uses the heap. Cost: proportional to its slabs, chunks and large blocks.
+LIDO_API void lido_heap_reset(lido_heap *heap);
 // As lido_malloc, lido_aligned_alloc and lido_realloc, but from this heap; a block of another heap moves here when it must move.
 // Threads: as the heap's kind; for a LOCAL heap that goes for lido_free of its blocks too.
 LIDO_API LIDO_ATTR_MALLOC LIDO_ATTR_ALLOC_SIZE(2) void *lido_heap_alloc(lido_heap *heap, size_t size);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the lido authors
 //
-// Heaps of their own: a local pool for each size class in use, made when first needed, and lists of what is larger.
-// Destroying a heap gives whole slabs, runs and mappings back without looking at blocks.
+// Heaps of their own: a local pool for each size class in use, made when first needed, or one region for all small blocks (bump.h);
+// and lists of what is larger. Destroying a heap gives whole slabs, runs and mappings back without looking at blocks.
 #include "heap/heap.h"
 
+#include "heap/bump.h"
 #include "os/report.h"
 #include "slab/mapping.h"
 #include "slab/slab_list.h"
@@ -17,6 +18,8 @@ struct lido_heap {
     lido__lock lock;                        // used if shared
     bool shared;                            // [const]
     char name[LIDO_POOL_NAME_MAX + 1];      // [const]
+    bool bumps;                             // [const] small blocks come from `bump`, and there are no pools
+    lido__bump bump;                        // [lock:heap]
     lido_pool *pools[LIDO__CLASS_COUNT];    // [lock:heap] NULL until used
     lido__lock large_lock;
     lido__slab *large;             // [lock:large]
@@ -79,25 +82,40 @@ lido_heap *lido_heap_new(const lido_heap_options *options) {
     lido_heap *heap = lido_calloc(1, sizeof *heap);
     if (heap == NULL) return NULL;
     heap->shared = options->threads == LIDO_SHARED;
+    heap->bumps = options->bump;
     strncpy(heap->name, options->name != NULL ? options->name : defaults.name, LIDO_POOL_NAME_MAX);
     list_heap(heap);
     return heap;
 }
 
-void lido_heap_destroy(lido_heap *heap) {
-    if (heap == NULL) return;
-    unlist_heap(heap);
-    for (unsigned i = 0; i < LIDO__CLASS_COUNT; i++) {
-        if (heap->pools[i] == NULL) continue;
-        lido__pool_fini(heap->pools[i]);
-        lido__pool_structure_free(heap->pools[i]);
-    }
+static void free_large_ones(lido_heap *heap) {
     while (heap->large != NULL) {
         lido__slab *run = heap->large;
         lido__slab_unlink(&heap->large, run);
         lido__run_free(run);
     }
     lido__mappings_free_of(heap);
+}
+
+void lido_heap_reset(lido_heap *heap) {
+    if (heap == NULL) return;
+    for (unsigned i = 0; i < LIDO__CLASS_COUNT; i++) {
+        if (heap->pools[i] != NULL) lido_pool_reset(heap->pools[i]);
+    }
+    lido__bump_reset(&heap->bump);
+    free_large_ones(heap);
+}
+
+void lido_heap_destroy(lido_heap *heap) {
+    if (heap == NULL) return;
+    unlist_heap(heap);
+    lido__bump_release(&heap->bump);
+    for (unsigned i = 0; i < LIDO__CLASS_COUNT; i++) {
+        if (heap->pools[i] == NULL) continue;
+        lido__pool_fini(heap->pools[i]);
+        lido__pool_structure_free(heap->pools[i]);
+    }
+    free_large_ones(heap);
     lido_free(heap);
 }
 
@@ -115,7 +133,37 @@ static lido_pool *pool_for(lido_heap *heap, size_t size) {
     return pool;
 }
 
+static LIDO__NOINLINE void *bump_rarely(lido_heap *heap, size_t size, size_t alignment) {
+    lido__reclaim(0);
+    lock_if_shared(heap);
+    void *block = lido__bump_alloc(&heap->bump, size, alignment, heap);
+    unlock_if_shared(heap);
+    if (block == NULL) errno = ENOMEM;
+    return block;
+}
+
+static void *bump_alloc(lido_heap *heap, size_t size, size_t alignment) {
+    lock_if_shared(heap);
+    void *block = lido__bump_alloc(&heap->bump, size, alignment, heap);
+    unlock_if_shared(heap);
+    return LIDO_LIKELY(block != NULL) ? block : bump_rarely(heap, size, alignment);
+}
+
+bool lido__heap_check_bumped(lido_heap *heap, const void *p, const char *call) {
+    lock_if_shared(heap);
+    bool good = lido__bump_check(&heap->bump, p, call);
+    unlock_if_shared(heap);
+    return good;
+}
+
+void lido__heap_free_bumped(lido_heap *heap, void *p) {
+    lock_if_shared(heap);
+    if (lido__bump_check(&heap->bump, p, "free")) lido__bump_free(&heap->bump, p);
+    unlock_if_shared(heap);
+}
+
 static void *small_alloc(lido_heap *heap, size_t size) {
+    if (heap->bumps) return bump_alloc(heap, size, 1);
     lock_if_shared(heap);
     lido_pool *pool = pool_for(heap, size);
     void *block = pool != NULL ? lido_pool_alloc(pool) : NULL;
@@ -138,6 +186,7 @@ void *lido_heap_alloc_aligned(lido_heap *heap, size_t alignment, size_t size) {
     if (size == 0) size = 1;
     if (alignment <= 16) return lido_heap_alloc(heap, size);
     if (size <= LIDO__SMALL_MAX && alignment <= LIDO__SMALL_MAX && lido__round_up(size, alignment) <= LIDO__SMALL_MAX) {
+        if (heap->bumps) return bump_alloc(heap, size, alignment);
         return small_alloc(heap, lido__aligned_class_bytes(size, alignment));
     }
     bool zero;

@@ -4,6 +4,7 @@
 // lido_malloc and its family: which way a request goes, and the slow halves. See heap.h.
 #include "heap/heap.h"
 
+#include "heap/bump.h"
 #include "os/os.h"
 #include "os/report.h"
 
@@ -137,6 +138,10 @@ static LIDO__COLD void free_unknown(void *p) {
 
 static void free_slow_pool(void *p) {
     lido__slab *slab = lido__slab_of(p);
+    if (slab->kind == LIDO__RUN_BUMP) {
+        lido__heap_free_bumped((lido_heap *)slab->large_heap, p);
+        return;
+    }
     if (slab->kind != LIDO__RUN_SLAB || slab->set == NULL) {
         lido__misuse("free(%p): freed already, and its slab is gone", p);
         return;
@@ -189,6 +194,7 @@ static size_t usable(const void *p, unsigned entry) {
     if (entry == LIDO__ENTRY_LARGE) return lido__large_usable(p);
     if (entry == LIDO__ENTRY_SLOW) {
         const lido__slab *slab = lido__slab_of(p);
+        if (slab->kind == LIDO__RUN_BUMP) return lido__bump_usable(p);
         return slab->set != NULL ? slab->set->block_bytes : 0;
     }
     return entry == LIDO__ENTRY_NONE ? lido__huge_usable(p) : 0;
@@ -198,7 +204,9 @@ static size_t usable(const void *p, unsigned entry) {
 static bool starts_block(const char *call, const void *p, unsigned entry) {
     if (entry == LIDO__ENTRY_LARGE) return lido__large_check_start(p, call);
     if (!lido__entry_is_slab(entry)) return true;
-    const lido__slab_set *set = lido__slab_of(p)->set;
+    const lido__slab *slab = lido__slab_of(p);
+    if (slab->kind == LIDO__RUN_BUMP) return lido__heap_check_bumped((lido_heap *)slab->large_heap, p, call);
+    const lido__slab_set *set = slab->set;
     return set == NULL || lido__slabs_check_start(set, p, call);
 }
 

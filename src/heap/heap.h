@@ -58,6 +58,8 @@ LIDO__HIDDEN void *lido__huge_resize(void *p, size_t size);
 
 // First-class heaps (first_class.c).
 LIDO__HIDDEN void lido__heap_free_small(lido_pool *pool, void *p);
+LIDO__HIDDEN void lido__heap_free_bumped(lido_heap *heap, void *p);    // checks it
+LIDO__HIDDEN bool lido__heap_check_bumped(lido_heap *heap, const void *p, const char *call);
 LIDO__HIDDEN void lido__heap_list_large(lido_heap *heap, lido__slab *run);
 LIDO__HIDDEN void lido__heap_unlist_large(lido_heap *heap, lido__slab *run);
 

@@ -38,6 +38,7 @@ typedef enum lido__run_kind {
     LIDO__RUN_SLAB,
     LIDO__RUN_LARGE,
     LIDO__RUN_META,
+    LIDO__RUN_BUMP,    // a chunk of heap/bump.h
 } lido__run_kind;
 
 // One for each slice; the first slice of a run holds the run's data, the others only `back`.
@@ -54,7 +55,7 @@ typedef struct lido__slab {
         };
         struct {
             size_t large_bytes;    // [owner] what the large object may use
-            void *large_heap;      // [const while in use] first-class heap or NULL
+            void *large_heap;      // [const while in use] first-class heap or NULL; also of a chunk that bumps
         };
     };
     uint32_t freed_at;       // [lock:segments] clock when this slice became free

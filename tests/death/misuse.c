@@ -320,6 +320,37 @@ static void destroy_fifo_with_live(void) {
     lido_pool_destroy(pool);
 }
 
+static lido_heap *bumping(void) {
+    lido_heap *heap = lido_heap_new(&(lido_heap_options){.bump = true});
+    if (heap == NULL) exit(9);
+    return heap;
+}
+
+static void bump_double_free(void) {
+    lido_heap *heap = bumping();
+    void *p = lido_heap_alloc(heap, 100);
+    lido_free(p);
+    lido_free(hide(p));
+    lido_heap_destroy(heap);
+}
+
+static void bump_interior(void) {
+    lido_heap *heap = bumping();
+    char *p = lido_heap_alloc(heap, 100);
+    memset(p, 0, 100);
+    lido_free(hide(p + 16));
+    lido_heap_destroy(heap);
+}
+
+static void bump_free_after_reset(void) {
+    lido_heap *heap = bumping();
+    void *p = lido_heap_alloc(heap, 100);
+    lido_heap_reset(heap);
+    lido_free(hide(p));
+    if (lido_heap_realloc(heap, NULL, 10) == NULL) exit(9);
+    lido_heap_destroy(heap);
+}
+
 static void *wait_for_block(void *pool) { return lido_pool_alloc(pool); }
 
 static void destroy_with_waiter(void) {
@@ -414,6 +445,9 @@ static const struct {
     ENTRY(confined_lido_free),
     ENTRY(destroy_with_live),
     ENTRY(destroy_fifo_with_live),
+    ENTRY(bump_double_free),
+    ENTRY(bump_interior),
+    ENTRY(bump_free_after_reset),
     ENTRY(destroy_with_waiter),
     ENTRY(confined_set_capacity),
     ENTRY(free_object_of_handle),
