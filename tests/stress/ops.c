@@ -157,7 +157,10 @@ void ops_run(ops_machine *m, const uint8_t *program, size_t bytes) {
     m->end = program + bytes;
     while (m->at < m->end) {
         unsigned group = ops_byte(m), byte = ops_byte(m);
-        const ops_entry *table = group < 110 ? ops_malloc_table : group < 220 ? ops_pool_table : ops_heap_table;
+        const ops_entry *table = group < 105   ? ops_malloc_table
+                                 : group < 210 ? ops_pool_table
+                                 : group < 240 ? ops_heap_table
+                                               : ops_handle_table;
         if (m->shared != NULL && group % 2 == 0) table = ops_thread_table;
         run_table(m, table, byte);
         m->step++;
@@ -173,6 +176,7 @@ void ops_finish(ops_machine *m) {
     OPS_CHECK(m, m->live.count == 0 && m->live_bytes == 0, "the model itself lost count");
     ops_pools_finish(m);
     ops_heaps_finish(m);
+    ops_handles_finish(m);
     OPS_CHECK(m, errno == 0, "freeing everything set errno to %d", errno);
     if (m->shared == NULL) lido__segments_verify();    // the figures are exact while nobody else is at it
 }

@@ -9,7 +9,8 @@
 //      no two live blocks overlap; alignment; contents are what was written, whenever a block is looked at or freed
 //      calloc is zero; realloc keeps; usable size is enough; errno stays as it was but for failures, which are ENOMEM
 //      pools: exact live counts, capacity and high-water mark; owns, pool_of; FIFO order; visit_live finds exactly the
-//      live blocks; everything again after reset, free_all, trim, prewarm
+//      live blocks; everything again after reset, free_all, trim, prewarm; capacities that grow, are asked for, are changed
+//      handles: a stale one finds nothing, whatever lies in its place; visits in address order
 //      in the end everything is freed, every pool says 0 alive, and the structures of the core verify
 // A violation prints what and where, and aborts.
 #ifndef LIDO_TESTS_OPS_H
@@ -23,6 +24,8 @@ enum {
     OPS_SLOTS = 1024,
     OPS_POOLS = 6,
     OPS_HEAPS = 3,
+    OPS_HANDLE_POOLS = 2,
+    OPS_KNOWN_HANDLES = 128,
     OPS_SHARED_POOLS = 4,
     OPS_RING = 256,
     OPS_FREED_MAX = 1024,         // of a FIFO pool whose order is followed
@@ -45,7 +48,8 @@ typedef struct ops_pool {
     lido_pool_options options;
     size_t block_size;    // after rounding
     size_t live, high_water;
-    size_t high_water_tried;    // what a bulk call that failed may have held for a moment
+    size_t capacity_first, capacity_most;    // options.capacity is the present one
+    size_t high_water_tried;                 // what a bulk call that failed may have held for a moment
     // FIFO only: the blocks that went back, oldest first. `followed` is false from the time when the model lost the order.
     void *freed[OPS_FREED_MAX];
     size_t freed_first, freed_count;
@@ -61,6 +65,17 @@ typedef struct ops_shared {
         uint32_t lock;    // [atomic] 0 free
     } ring[OPS_RING];
 } ops_shared;
+
+// A pool of handles as the model sees it. Handles that went stale stay in the list for a while, to be asked for.
+typedef struct ops_handles {
+    lido_handle_pool *pool;
+    size_t size, capacity, live;
+    struct {
+        lido_handle handle;
+        uint8_t tag;    // what the object is filled with
+        bool live;
+    } known[OPS_KNOWN_HANDLES];
+} ops_handles;
 
 typedef struct ops_machine {
     const uint8_t *at, *end;    // the rest of the program
@@ -78,6 +93,7 @@ typedef struct ops_machine {
     int free_slot_count;
     ops_pool pools[OPS_POOLS];
     lido_heap *heaps[OPS_HEAPS];
+    ops_handles handles[OPS_HANDLE_POOLS];
 } ops_machine;
 
 void ops_init(ops_machine *m);
@@ -122,7 +138,8 @@ typedef struct ops_entry {
     ops_function *function;
     unsigned weight;    // of 256 random bytes, about this share of a table's sum
 } ops_entry;
-extern const ops_entry ops_malloc_table[], ops_pool_table[], ops_heap_table[], ops_thread_table[];    // end with NULL
+extern const ops_entry ops_malloc_table[], ops_pool_table[], ops_heap_table[], ops_thread_table[],
+    ops_handle_table[];    // end with NULL
 
 // Gives a block back by whatever call fits its owner.
 void ops_free_any(ops_machine *m, ops_block *block);
@@ -130,6 +147,7 @@ void ops_pool_free(ops_machine *m, ops_block *block, bool by_lido_free);
 // lido_trim empties the stocks of all pools into their slabs: whatever was to come next may now come in another order.
 void ops_pools_trimmed(ops_machine *m);
 void ops_pools_finish(ops_machine *m);
+void ops_handles_finish(ops_machine *m);
 void ops_heaps_finish(ops_machine *m);
 
 #endif

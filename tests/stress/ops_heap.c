@@ -31,7 +31,8 @@ static void op_new(ops_machine *m) {
         errno = 0;
         return;
     }
-    lido_heap_options options = {.name = "a heap", .threads = mode % 2 == 0 ? LIDO_LOCAL : LIDO_SHARED};
+    lido_heap_options options = {
+        .name = "a heap", .threads = mode % 2 == 0 ? LIDO_LOCAL : LIDO_SHARED, .bump = mode / 2 % 2 == 0};
     m->heaps[index] = lido_heap_new(mode % 5 == 0 ? NULL : &options);
     if (m->heaps[index] != NULL) return;
     OPS_CHECK(m, m->may_fail && errno == ENOMEM, "no heap, errno %d", errno);
@@ -96,10 +97,21 @@ static void op_free(ops_machine *m) {
     lido_heap_free(m->heaps[heap], NULL);
 }
 
-static void destroy(ops_machine *m, int heap) {
+static void forget_all(ops_machine *m, int heap) {
     for (int i = 0; i < OPS_SLOTS; i++) {
         if (m->blocks[i].owner == OPS_HEAP && m->blocks[i].index == (unsigned)heap) ops_forget(m, &m->blocks[i]);
     }
+}
+
+static void op_reset(ops_machine *m) {
+    int heap = choose_heap(m);
+    if (heap < 0) return;
+    forget_all(m, heap);
+    lido_heap_reset(m->heaps[heap]);
+}
+
+static void destroy(ops_machine *m, int heap) {
+    forget_all(m, heap);
     lido_heap_destroy(m->heaps[heap]);
     m->heaps[heap] = NULL;
     lido_heap_destroy(NULL);
@@ -122,6 +134,7 @@ const ops_entry ops_heap_table[] = {
     {"heap alloc aligned", op_alloc_aligned, 20},
     {"heap realloc", op_realloc, 30},
     {"heap free", op_free, 80},
+    {"heap reset", op_reset, 6},
     {"heap destroy", op_destroy, 10},
     {NULL, NULL, 0},
 };

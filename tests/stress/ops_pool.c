@@ -79,18 +79,91 @@ static bool is_full(const ops_pool *pool) {
     return pool->options.capacity != 0 && pool->live == pool->options.capacity;
 }
 
+// --- at the capacity ------------------------------------------------------------------------------------------------
+
+// options.capacity is the one of now.
+static void capacity_is(ops_pool *pool, size_t capacity) {
+    pool->options.capacity = capacity;
+    if (capacity > pool->capacity_most) pool->capacity_most = capacity;
+}
+
+// LIDO_GROW, with `live` blocks alive and one more wanted.
+static void grow_if_full(ops_pool *pool, size_t live) {
+    const lido_pool_options *o = &pool->options;
+    if (o->on_exhausted != LIDO_GROW || live != o->capacity) return;
+    size_t step = o->growth;
+    if (o->growth_max != 0) {
+        if (o->capacity > step) step = o->capacity;
+        if (step > o->growth_max) step = o->growth_max;
+    }
+    capacity_is(pool, o->capacity + step);
+}
+
+// After a call that may have raised it, and was refused by the system then.
+static void read_capacity(ops_pool *pool) { capacity_is(pool, lido_pool_stats(pool->pool).capacity); }
+
+static void capacity_lowered(ops_pool *pool) {
+    if (pool->options.on_exhausted != LIDO_GROW) return;
+    pool->options.capacity = pool->live > pool->capacity_first ? pool->live : pool->capacity_first;
+}
+
+// Whose allocation LIDO_CALL asks for, and whether it shall be helped; NULL machine: never.
+static _Thread_local struct {
+    ops_machine *m;
+    ops_pool *pool;
+    size_t calls;
+    bool refused;
+} asked;
+
+static bool on_exhausted(lido_pool *native, size_t attempt, void *context) {
+    ops_machine *m = asked.m;
+    (void)context;
+    asked.refused = true;
+    if (m == NULL) return false;
+    ops_pool *pool = asked.pool;
+    unsigned answer = ops_byte(m) % 4;
+    OPS_CHECK(m, native == pool->pool && attempt == ++asked.calls, "call %zu of another allocation", attempt);
+    ops_block *block = answer == 1 ? ops_choose(m, OPS_POOL, index_of(m, pool)) : NULL;
+    if (block != NULL) ops_pool_free(m, block, attempt % 2 == 0);
+    if (answer == 2) {
+        OPS_CHECK(m, lido_pool_set_capacity(native, pool->options.capacity + 3) == 0, "the capacity cannot be raised");
+        capacity_is(pool, pool->options.capacity + 3);
+    }
+    if (answer != 0) asked.refused = false;
+    return answer != 0 && attempt < 50;    // 3: "again" without any help
+}
+
+static void note_full(ops_machine *m, ops_pool *pool) {
+    asked.m = m;
+    asked.pool = pool;
+    asked.calls = 0;
+    asked.refused = pool->options.on_exhausted != LIDO_CALL;
+    void *p = lido_pool_alloc(pool->pool);
+    asked.m = NULL;
+    if (p == NULL) {
+        OPS_CHECK(m, errno == ENOMEM && (asked.refused || asked.calls == 50 || m->may_fail),
+                  "full at %zu: errno %d after %zu calls", pool->options.capacity, errno, asked.calls);
+        errno = 0;
+        return;
+    }
+    OPS_CHECK(m, pool->options.on_exhausted == LIDO_CALL && !asked.refused, "a block beyond the capacity of %zu",
+              pool->options.capacity);
+    note_block(m, pool, p);
+}
+
 static void op_alloc(ops_machine *m) {
     ops_pool *pool = choose_pool(m);
     if (pool == NULL) return;
     unsigned count = ops_byte(m);
     for (count = count < 200 ? 1 : count - 190; count > 0 && ops_has_room(m, pool->block_size); count--) {
-        if (is_full(pool)) {
-            OPS_CHECK(m, lido_pool_alloc(pool->pool) == NULL && errno == ENOMEM,
-                      "a block beyond the capacity of %zu, or errno %d", pool->options.capacity, errno);
-            errno = 0;
+        if (is_full(pool) && pool->options.on_exhausted != LIDO_GROW) {
+            note_full(m, pool);
             return;
         }
-        note_block(m, pool, lido_pool_alloc(pool->pool));
+        grow_if_full(pool, pool->live);
+        void *p = lido_pool_alloc(pool->pool);
+        if (p == NULL) read_capacity(pool);
+        note_block(m, pool, p);
     }
 }
 
@@ -124,7 +197,9 @@ static void op_alloc_bulk(ops_machine *m) {
     void *blocks[64];
     size_t count = ops_byte(m) % 64;
     if (pool == NULL || !ops_has_room(m, pool->block_size * count) || (size_t)m->free_slot_count < count) return;
-    bool fits = pool->options.capacity == 0 || pool->live + count <= pool->options.capacity;
+    bool fits = pool->options.capacity == 0 || pool->live + count <= pool->options.capacity ||
+                pool->options.on_exhausted == LIDO_GROW;
+    for (size_t i = 0; i < count; i++) grow_if_full(pool, pool->live + i);
     memset(blocks, 0, sizeof blocks);
     int result = lido_pool_alloc_bulk(pool->pool, blocks, count);
     if (result != 0) {
@@ -134,6 +209,7 @@ static void op_alloc_bulk(ops_machine *m) {
         if (pool->live + count > pool->high_water_tried) pool->high_water_tried = pool->live + count;
         order_lost(pool);    // what went out and came back has moved in the order
         errno = 0;
+        read_capacity(pool);
         return;
     }
     OPS_CHECK(m, fits, "%zu blocks given with %zu of %zu alive", count, pool->live, pool->options.capacity);
@@ -162,6 +238,24 @@ static void op_free_bulk(ops_machine *m) {
 
 // --- making and ending ----------------------------------------------------------------------------------------------
 
+static void decode_exhaustion(ops_machine *m, lido_pool_options *o) {
+    unsigned what = ops_byte(m);
+    if (what % 4 == 1) {
+        o->on_exhausted = LIDO_GROW;
+        o->growth = 1 + what / 4;
+        o->growth_max = what % 8 == 1 ? o->growth * 3 : 0;
+    } else if (what % 4 == 2) {
+        o->on_exhausted = LIDO_CALL;
+        o->exhausted = on_exhausted;
+    }
+    if (what % 16 == 4) {    // the same in bytes; large enough whatever the alignment makes of the block
+        size_t align = o->alignment > 16 ? o->alignment : 16, block = (o->block_size + align - 1) / align * align;
+        o->capacity_bytes = o->capacity * block;
+        o->capacity = 0;
+        o->prewarm = 0;
+    }
+}
+
 static lido_pool_options decode_options(ops_machine *m) {
     unsigned kind = ops_byte(m), numbers = ops_byte(m);
     lido_pool_options o = {
@@ -177,6 +271,7 @@ static lido_pool_options decode_options(ops_machine *m) {
     if (o.growth > most) o.growth = most;
     if (numbers % 8 == 2) o.prewarm = most < 50 ? most : 50;
     if (o.capacity != 0 && o.prewarm > o.capacity) o.prewarm = o.capacity;
+    if (o.capacity != 0) decode_exhaustion(m, &o);
     return o;
 }
 
@@ -207,8 +302,9 @@ static void check_stats(ops_machine *m, ops_pool *pool) {
     OPS_CHECK(m, s.high_water == pool->high_water || tried || (bound_only && s.high_water > pool->high_water),
               "high water %zu, but the model saw %zu (threads %d, order %d, capacity %zu)", s.high_water,
               pool->high_water, (int)pool->options.threads, (int)pool->options.order, pool->options.capacity);
-    OPS_CHECK(m, pool->options.capacity == 0 || s.high_water <= pool->options.capacity,
-              "high water %zu above the capacity of %zu", s.high_water, pool->options.capacity);
+    OPS_CHECK(m, pool->options.capacity == 0 || s.high_water <= pool->capacity_most,
+              "high water %zu above the capacity of %zu", s.high_water, pool->capacity_most);
+    OPS_CHECK(m, s.waiting == 0, "%zu threads wait", s.waiting);
     OPS_CHECK(m, s.held_bytes >= s.committed_bytes && s.committed_bytes >= s.live * s.block_size,
               "held %zu, committed %zu, live %zu of %zu", s.held_bytes, s.committed_bytes, s.live, s.block_size);
     OPS_CHECK(m, (s.slab_count == 0) == (s.held_bytes == 0), "%zu slabs hold %zu bytes", s.slab_count, s.held_bytes);
@@ -232,6 +328,9 @@ static void op_new(ops_machine *m) {
     OPS_CHECK(m, errno == 0, "errno is %d", errno);
     pool->options = o;
     pool->block_size = lido_pool_block_size(pool->pool);
+    if (o.capacity_bytes != 0) pool->options.capacity = o.capacity_bytes / pool->block_size;
+    pool->capacity_first = pool->options.capacity;
+    capacity_is(pool, pool->options.capacity);
     size_t multiple = o.alignment != 0 ? o.alignment : 1;
     OPS_CHECK(m,
               pool->block_size >= o.block_size && pool->block_size % multiple == 0 &&
@@ -285,6 +384,7 @@ static void op_free_all(ops_machine *m) {
     if (pool == NULL) return;
     forget_all(m, pool);
     lido_pool_free_all(pool->pool);
+    capacity_lowered(pool);
     check_stats(m, pool);
     lido_pool_statistics s = lido_pool_stats(pool->pool);
     OPS_CHECK(m, s.held_bytes == 0 && s.committed_bytes == 0, "held %zu, committed %zu afterwards", s.held_bytes,
@@ -298,9 +398,25 @@ static void op_trim(ops_machine *m) {
     if (pool == NULL) return;
     size_t before = lido_pool_stats(pool->pool).held_bytes;
     lido_pool_trim(pool->pool);
+    capacity_lowered(pool);
     order_lost(pool);
     check_stats(m, pool);
     OPS_CHECK(m, lido_pool_stats(pool->pool).held_bytes <= before, "trim made the pool larger");
+}
+
+static void op_set_capacity(ops_machine *m) {
+    ops_pool *pool = choose_pool(m);
+    size_t byte = ops_byte(m), wanted = pool == NULL ? 0 : pool->live + byte % 16;
+    if (pool == NULL) return;
+    if (byte > 200) wanted = wanted > 40 ? wanted - 40 : 0;
+    int expected = wanted == 0 || pool->options.capacity == 0 ? EINVAL : wanted < pool->live ? EBUSY : 0;
+    int result = lido_pool_set_capacity(pool->pool, wanted);
+    OPS_CHECK(m, result == (expected == 0 ? 0 : -1) && errno == expected, "to %zu with %zu alive: %d, errno %d", wanted,
+              pool->live, result, errno);
+    errno = 0;
+    if (expected == 0) capacity_is(pool, wanted);
+    order_lost(pool);    // lowering gathers the stock
+    check_stats(m, pool);
 }
 
 static void op_prewarm(ops_machine *m) {
@@ -411,6 +527,7 @@ const ops_entry ops_pool_table[] = {
     {"pool free all", op_free_all, 4},
     {"pool trim", op_trim, 6},
     {"pool prewarm", op_prewarm, 6},
+    {"pool set capacity", op_set_capacity, 8},
     {"pool visit", op_visit, 10},
     {"pool owns", op_owns, 10},
     {"pool stats", op_stats, 12},
