@@ -28,10 +28,6 @@ static void slot_close(bench_slot slot) {
 }
 static inline void *slot_alloc(bench_slot slot) { return lido_pool_alloc(slot); }
 static inline void slot_free(bench_slot slot, void *block) { lido_pool_free(slot, block); }
-static inline bench_requests slot_requests(const bench_slot *slot) {
-    (void)slot;
-    return (bench_requests){0, 0};
-}
 
 #include "worker/slot.h"
 
