@@ -18,7 +18,9 @@
 //      <-------------------------------------------------+        destroyed by trim, by the pool's end, when more than
 //                                                                 idle_max are idle, or when a new object needs the block
 // Both pairs may be mixed on one pool. The capacity counts live and idle objects; an idle one never stands in the way of
-// a new one: it is destroyed, and its block used.
+// a new one: it is destroyed, and its block used, before the pool grows, calls or waits (lido_on_exhausted). A thread that
+// waits is served by a delete and by a release; a waiting acquire gets the released object as it is, still constructed. The callback of
+// LIDO_CALL gets the pool of blocks (lido_object_pool_memory), and may delete or release objects.
 //
 // An object starts where its block starts and there is no header: a pool of objects takes no more memory than a pool of
 // blocks. Idle objects are noted in an array of pointers beside them.
@@ -89,7 +91,7 @@ LIDO_API LIDO_ATTR_MUST_USE lido_object_pool *lido_object_pool_new(const lido_ty
 LIDO_API void lido_object_pool_destroy(lido_object_pool *pool);
 
 // A new object: a block, and the constructor with `arguments`.
-// Threads: as the pool's kind. Fails: NULL; ENOMEM at the capacity or without memory, or what the constructor returned, in
+// Threads: as the pool's kind. Fails: NULL; ENOMEM or ETIMEDOUT as lido_pool_alloc, or what the constructor returned, in
 // which case the block is back in the pool. Cost: a call, lido_pool_alloc, and the constructor.
 LIDO_API LIDO_ATTR_MUST_USE void *lido_object_new(lido_object_pool *pool, void *arguments);
 
