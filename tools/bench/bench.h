@@ -39,6 +39,7 @@ enum {
     BENCH_POINTS_MAX = 64,
     BENCH_CALLS_MAX = 24,
     BENCH_SHAPE_THREADS = 8 + 128 + 256,    // THREADS, CROSS and CROSS_SIZES of bench/worker/worker.h
+    BENCH_SAMPLES_LEAST = 3,                // on each side of an interval
     BENCH_RESAMPLES = 2000,                 // of a bootstrap interval
     BENCH_CONFIDENCE = 95,                  // percent, of every interval
     BENCH_CLEAN = -1,                       // in place of the percentage of litter
@@ -131,6 +132,7 @@ typedef struct bench_options {
     double precision, threshold;    // shares: an interval this narrow (to each side) ends a group; a regression
     int litter;                     // percent that stays, BENCH_CLEAN for none
     int settle_ms, level;
+    int looks;    // rounds with a look
     uint64_t seed;
     bench_clock clock;
     bench_format format;
@@ -304,7 +306,8 @@ static inline bool bench_row_ok(const bench_row *row) { return row->fault[0] == 
 // Splitmix64.
 uint64_t bench_draw(uint64_t *state);
 // The percentile bootstrap interval of median(a) / median(b), each resampled for itself. c and d, if given, divide it by
-// median(c) / median(d). Requires: counts >= 1 where there is an array.
+// median(c) / median(d). Requires: counts >= 1 where there is an array. With fewer than BENCH_SAMPLES_LEAST on a side there is
+// no interval and no verdict.
 typedef struct bench_samples {
     const double *values;
     int count;

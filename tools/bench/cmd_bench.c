@@ -112,6 +112,7 @@ const lido_command lido_command_bench = {
     "  --seed N                 the order of an earlier run\n"
     "  --clock wall|cpu         time by the clock on the wall (default), or CPU time, for a machine that is not idle;\n"
     "                           workloads of several threads are always by the wall\n"
+    "  --looks N                rounds whose calls are timed one by one too, for the latencies (default 2)\n"
     "  --settle MS              how long the first round waits for memory to fall back (default 1500)\n"
     "  --quick                  a tenth of the work: for a look, not for figures to quote\n"
     "  --instructions           count instructions too, under callgrind (slow)\n"

@@ -24,6 +24,7 @@ enum {
     OPT_CLOCK,
     OPT_LITTER,
     OPT_OPTIMIZE,
+    OPT_LOOKS,
     OPT_SETTLE,
     OPT_SAVE,
     OPT_COMPARE,
@@ -46,6 +47,7 @@ static const struct option long_options[] = {
     {"clock", required_argument, NULL, OPT_CLOCK},
     {"litter", required_argument, NULL, OPT_LITTER},
     {"optimize", required_argument, NULL, OPT_OPTIMIZE},
+    {"looks", required_argument, NULL, OPT_LOOKS},
     {"settle", required_argument, NULL, OPT_SETTLE},
     {"save", required_argument, NULL, OPT_SAVE},
     {"compare", required_argument, NULL, OPT_COMPARE},
@@ -155,6 +157,7 @@ static int read_one(bench_options *o, int option) {
         case OPT_CLOCK: return read_clock(optarg, &o->clock);
         case OPT_LITTER: return read_whole("litter", optarg, 0, 99, &o->litter);
         case OPT_OPTIMIZE: return read_level(optarg, &o->level);
+        case OPT_LOOKS: return read_whole("looks", optarg, 0, BENCH_ROUNDS_MAX, &o->looks);
         case OPT_SETTLE: return read_whole("settle", optarg, 0, 60000, &o->settle_ms);
         case OPT_SAVE: o->save = optarg; return 0;
         case OPT_COMPARE: o->compare = optarg; return 0;
@@ -199,6 +202,7 @@ int bench_options_read(bench_options *options, int argc, char **argv) {
                                .precision = 0.02,
                                .threshold = 0.05,
                                .litter = BENCH_CLEAN,
+                               .looks = 2,
                                .settle_ms = 1500,
                                .level = 2,
                                .baseline = "glibc"};

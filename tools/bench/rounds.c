@@ -6,6 +6,7 @@
 // failed once is not run again.
 #include "bench.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ void bench_words_make(bench_words *words, const bench_row *row, int passes, bool
 static void run_worker(bench_row *row, int round, const bench_machine *machine, const bench_options *options) {
     bench_words words;
     bool threads = (row->group->workload->shape & BENCH_SHAPE_THREADS) != 0;
-    bench_words_make(&words, row, options->quick ? QUICK_PASSES : 0, options->level > 0,
+    bench_words_make(&words, row, options->quick ? QUICK_PASSES : 0, options->level > 0 && round <= options->looks,
                      round == 1 ? options->settle_ms : 0);
     bench_command command = {.argv = words.argv,
                              .preload = row->allocator->preload,
@@ -92,18 +93,21 @@ static void run_round(bench_plan *plan, int *order, int round, run_progress *pro
     }
 }
 
-// A group rests once each of its intervals is as narrow as asked.
+// Whether no further round is needed for this row: its interval is as narrow as asked, or it can have none.
+static bool row_settled(const bench_row *row, const bench_options *options) {
+    const bench_ratio *ratio = &row->ratio;
+    if (!bench_row_ok(row) || ratio->verdict == BENCH_IS_BASELINE || isnan(ratio->value)) return true;
+    return (ratio->high - ratio->low) / 2 <= options->precision * ratio->value;    // false while there is no interval
+}
+
 static bool settle_groups(bench_plan *plan, const bench_options *options) {
     bool all = true;
     for (int g = 0; g < plan->group_count; g++) {
         bench_group *group = &plan->groups[g];
         bench_ratios_make(group, options->baseline);
         group->settled = true;
-        for (int i = 0; i < group->row_count; i++) {
-            const bench_ratio *ratio = &group->rows[i].ratio;
-            if (ratio->verdict == BENCH_UNKNOWN || ratio->verdict == BENCH_IS_BASELINE) continue;
-            if ((ratio->high - ratio->low) / 2 > options->precision * ratio->value) group->settled = false;
-        }
+        for (int i = 0; i < group->row_count; i++)
+            group->settled = group->settled && row_settled(&group->rows[i], options);
         all = all && group->settled;
     }
     return all;

@@ -105,7 +105,12 @@ bench_ratio bench_ratio_of(bench_samples a, bench_samples b, bench_samples c, be
     bench_ratio ratio = {median_of(a) / median_of(b), quantile(drawn, BENCH_RESAMPLES, tail),
                          quantile(drawn, BENCH_RESAMPLES, 1 - tail), BENCH_UNKNOWN};
     if (divided) ratio.value /= median_of(c) / median_of(d);
-    ratio.verdict = judge(&ratio);
+    bool enough = a.count >= BENCH_SAMPLES_LEAST && b.count >= BENCH_SAMPLES_LEAST;
+    if (divided) enough = enough && c.count >= BENCH_SAMPLES_LEAST && d.count >= BENCH_SAMPLES_LEAST;
+    if (enough)
+        ratio.verdict = judge(&ratio);
+    else
+        ratio.low = ratio.high = NAN;
     return ratio;
 }
 
