@@ -152,10 +152,10 @@ class Figures(unittest.TestCase):
         self.assertEqual(1000, steady["allocators"][0]["ops"])
 
     def test_budget_adds_rounds_until_narrow(self):
-        words = ["--rounds", "2", "--quick", "--workload", "pair64", "--allocator", f"glibc,slow={HELPERS}/malloc-slow.so",
+        words = ["--rounds", "3", "--quick", "--workload", "pair64", "--allocator", f"glibc,slow={HELPERS}/malloc-slow.so",
                  *SMALL, "--settle", "0"]
         with tempfile.TemporaryDirectory() as folder:
-            for precision, least, most in (("0.0001", 5, 200), ("1000", 2, 2)):
+            for precision, least, most in (("0.0001", 5, 200), ("1000", 3, 3)):
                 file = pathlib.Path(folder) / "bench.json"
                 bench(*words, "--budget", "2", "--precision", precision, "--save", file)
                 rounds = json.loads(file.read_text())["method"]["rounds"]
