@@ -26,8 +26,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Both halves matter: optimized code, and a core without assertions. -Og defines __OPTIMIZE__ too, but not NDEBUG.
-#if defined(__OPTIMIZE__) && defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// The optimization level, or -1 for a build that must not be measured: with assertions or sanitizers in it. -Og counts as 2,
+// but defines no NDEBUG.
+#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { WORKER_OPTIMIZATION = -1 };
+#elif defined(__OPTIMIZE__)
 enum { WORKER_OPTIMIZATION = 2 };
 #else
 enum { WORKER_OPTIMIZATION = 0 };
