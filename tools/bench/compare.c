@@ -21,6 +21,7 @@ typedef struct change {
 
 typedef struct change_counts {
     int faster, slower, regressions, same, missing;
+    int near;    // changes within the threshold, whatever is certain of them
 } change_counts;
 
 static const char *text_of(const json_t *object, const char *key) {
@@ -101,7 +102,9 @@ static void print_change(const change *it, const char *word, bool markdown) {
 
 static void judge(const change *it, const bench_options *options, change_counts *counts) {
     bool markdown = options->format == BENCH_MARKDOWN;
-    if (it->ratio.verdict == BENCH_SLOWER && it->ratio.value >= 1 + options->threshold) {
+    double threshold = 1 + options->threshold;
+    counts->near += it->ratio.value < threshold && it->ratio.value > 1 / threshold;
+    if (it->ratio.verdict == BENCH_SLOWER && it->ratio.value >= threshold) {
         counts->regressions++;
         print_change(it, "REGRESSION", markdown);
     } else if (it->ratio.verdict == BENCH_SLOWER) {
@@ -135,7 +138,7 @@ static void compare_list(const json_t *before, const json_t *now, const char *li
 }
 
 int bench_compare(const json_t *before, const json_t *now, const bench_options *options) {
-    change_counts counts = {0, 0, 0, 0, 0};
+    change_counts counts = {0, 0, 0, 0, 0, 0};
     bool markdown = options->format == BENCH_MARKDOWN;
     if (markdown)
         printf("\n### against %s\n\n| row | allocator | change | %d %% interval | |\n|---|---|---:|---:|---|\n",
@@ -145,9 +148,11 @@ int bench_compare(const json_t *before, const json_t *now, const bench_options *
     compare_list(before, now, "workloads", options, &counts);
     compare_list(before, now, "programs", options, &counts);
     int compared = counts.faster + counts.slower + counts.regressions + counts.same;
-    printf("%s%d rows compared: %d no difference, %d faster, %d slower within %.0f %%, %d regressions",
+    printf("%s%d rows compared: %d no difference, %d faster, %d slower within %.0f %%, %d regressions; medians within "
+           "%.0f %% "
+           "in %d",
            markdown ? "\n" : "  ", compared, counts.same, counts.faster, counts.slower, options->threshold * 100,
-           counts.regressions);
+           counts.regressions, options->threshold * 100, counts.near);
     if (counts.missing > 0) printf("; %d rows have no counterpart", counts.missing);
     printf("\n");
     if (compared == 0) {
