@@ -272,6 +272,60 @@ struct Square : counted {
     double side[6] = {};
 };
 
+// Blocks that came back are kept in front of the lido_pool: no answer may show it.
+void test_kept_blocks() {
+    lido::pool_options options;
+    options.capacity = 10;
+    lido::object_pool<int> pool(options);
+    int *objects[10];
+    for (int i = 0; i < 10; i++) objects[i] = pool.make(i);
+    for (int i = 0; i < 6; i++) pool.destroy(objects[i]);
+    CHECK(pool.live() == 4 && pool.stats().high_water == 10);
+    CHECK(lido_pool_stats(pool.native()).live == 4);
+    CHECK(lido_pool_visit_live(
+              pool.native(), [](void *, void *) { return true; }, nullptr) == 4);
+    for (int i = 6; i < 8; i++) pool.destroy(objects[i]);
+    CHECK(pool.set_capacity(2) && pool.live() == 2 && pool.stats().capacity == 2);
+    CHECK(pool.try_make(1) == nullptr);
+    pool.destroy(objects[9]);
+    objects[9] = pool.try_make(9);
+    CHECK(objects[9] != nullptr && pool.try_make(1) == nullptr && pool.live() == 2);
+    pool.destroy(nullptr);
+    pool.destroy(objects[8]);
+    pool.destroy(objects[9]);
+    CHECK(pool.live() == 0 && pool.trim() > 0);
+
+    options.order = LIDO_FIFO;    // order is the pool's business: nothing is kept
+    lido::object_pool<int> fifo(options);
+    int *first = fifo.make(1), *second = fifo.make(2);
+    fifo.destroy(first);
+    fifo.destroy(second);
+    for (int i = 0; i < 8; i++) (void)!fifo.make(i);
+    CHECK(fifo.make(9) == first && fifo.make(10) == second && fifo.live() == 10);
+}
+
+// The callback destroys an object through the C++ pool; its block must reach the allocation that asked.
+lido::object_pool<long> *asked;
+long *spare;
+bool destroy_spare(lido_pool *, std::size_t attempt, void *) {
+    if (attempt > 1 || spare == nullptr) return false;
+    asked->destroy(spare);
+    spare = nullptr;
+    return true;
+}
+
+void test_callback_destroys() {
+    lido::pool_options options;
+    options.capacity = 3;
+    options.on_exhausted = LIDO_CALL;
+    options.exhausted = destroy_spare;
+    lido::object_pool<long> pool(options);
+    asked = &pool;
+    for (long i = 0; i < 3; i++) spare = pool.make(i);
+    CHECK(pool.try_make(3) != nullptr && spare == nullptr && pool.live() == 3);
+    CHECK(pool.try_make(4) == nullptr && pool.live() == 3);
+}
+
 void test_variant_pool() {
     counted::restart();
     {
@@ -356,6 +410,6 @@ void test_incomplete_types() {
 int main() {
     return run_all({CASE(test_exhaust), CASE(test_throw_at_every_position), CASE(test_owners),
                     CASE(test_live_objects_end_with_their_pool), CASE(test_trees), CASE(test_shapes),
-                    CASE(test_options), CASE(test_variant_pool), CASE(test_threads_share_a_capacity),
-                    CASE(test_incomplete_types)});
+                    CASE(test_options), CASE(test_kept_blocks), CASE(test_callback_destroys), CASE(test_variant_pool),
+                    CASE(test_threads_share_a_capacity), CASE(test_incomplete_types)});
 }

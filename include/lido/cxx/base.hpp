@@ -9,6 +9,8 @@
 #include <lido/pool.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -130,6 +132,46 @@ constexpr bool constructs_quietly() {
     if constexpr (is_complete<T>::value) return std::is_nothrow_constructible_v<T, A...>;
     return false;
 }
+
+// The blocks that came back to a LOCAL pool, kept by the C++ object in front of it: one load less on the way to each than
+// through the pool.
+//
+//      first -> block -> block -> LIDO__POOL_END       what is kept is alive for the pool, and free for the program
+//      first == nullptr                                nothing may be kept: the pool sees every call
+//
+// The second holds before start, and for a pool that has something to do at each call: its face says so, see <lido/pool.h>.
+struct kept_blocks {
+    lido__link *first = nullptr;
+
+    void start(lido_pool *pool) noexcept {
+        bool inlines = reinterpret_cast<lido__pool_face *>(pool)->free != nullptr;
+        first = inlines ? LIDO__POOL_END : nullptr;
+    }
+    bool has_any() const noexcept {
+        return reinterpret_cast<std::uintptr_t>(first) > reinterpret_cast<std::uintptr_t>(LIDO__POOL_END);
+    }
+    // Requires: has_any().
+    void *take() noexcept {
+        lido__link *block = first;
+        first = block->next;
+        return block;
+    }
+    // Requires: first is not nullptr.
+    void keep(void *block) noexcept {
+        lido__link *link = static_cast<lido__link *>(block);
+        link->next = first;
+        first = link;
+    }
+    void give_back(lido_pool *pool) noexcept {
+        while (has_any()) lido_pool_free(pool, take());
+    }
+    std::size_t count() const noexcept {
+        std::size_t count = 0;
+        if (!has_any()) return count;
+        for (const lido__link *link = first; link != LIDO__POOL_END; link = link->next) count++;
+        return count;
+    }
+};
 
 // Gives the block back unless the constructor came to its end.
 template <class Pool>

@@ -8,8 +8,9 @@
 //      conns.destroy(c);
 //      auto owned = conns.make_unique(socket);       goes back to the pool by itself
 //
-// make() is lido_pool_alloc and the constructor, destroy() the destructor and lido_pool_free: both inline, no header, no lock
-// for object_pool. A pool's capacity is exact.
+// make() is an allocation and the constructor, destroy() the destructor and a free: both inline, no header, no lock for
+// object_pool. A pool's capacity is exact. An object_pool keeps the blocks of destroyed objects at hand in itself rather
+// than in its lido_pool (steady of script/side-by-side: 1.4 ns an object instead of 1.8).
 #ifndef LIDO_CXX_OBJECT_POOL_HPP
 #define LIDO_CXX_OBJECT_POOL_HPP
 
@@ -90,6 +91,8 @@ public:
         blocks.alignment = alignof(T);
         blocks.threads = Threads;
         pool_ = lido_pool_new(&blocks);
+        // A callback that destroys objects must give their blocks to the pool, which asked for them.
+        if (keeps && pool_ != nullptr && options.on_exhausted != LIDO_CALL) kept_.start(pool_);
     }
 
     basic_object_pool(const basic_object_pool &) = delete;
@@ -102,6 +105,8 @@ public:
     ~basic_object_pool() {
         static_assert(detail::check_poolable<T>());
         if (pool_ == nullptr) return;
+        kept_.give_back(pool_);
+        kept_.first = nullptr;    // destroy takes the slow way, which looks at ending_
         if (at_destroy_ == LIDO_LIVE_DESTROYED) {
             ending_ = true;
             if constexpr (!std::is_trivially_destructible_v<T>) lido_pool_visit_live(pool_, destroy_visited, nullptr);
@@ -112,7 +117,7 @@ public:
 
     // A new object, T(arguments...) or T{arguments...}. If the constructor throws, the block is back in the pool.
     // Threads: as the pool's kind. Fails: pool_exhausted (pool_timeout after a wait), or what the constructor throws.
-    // Cost: lido_pool_alloc and the constructor.
+    // Cost: as lido_pool_alloc, and the constructor.
     template <class... A>
     [[nodiscard]] T *make(A &&...arguments) {
         T *object = try_make(std::forward<A>(arguments)...);
@@ -124,8 +129,13 @@ public:
     template <class... A>
     [[nodiscard]] T *try_make(A &&...arguments) noexcept(detail::constructs_quietly<T, A...>()) {
         static_assert(detail::check_poolable<T>());
-        void *block = lido_pool_alloc(pool_);
-        if (LIDO_UNLIKELY(block == nullptr)) return nullptr;
+        void *block;
+        if (keeps && LIDO_LIKELY(kept_.has_any())) {
+            block = kept_.take();
+        } else {
+            block = keeps ? lido__pool_alloc_slow(pool_) : lido_pool_alloc(pool_);
+            if (LIDO_UNLIKELY(block == nullptr)) return nullptr;
+        }
         return detail::make_in<T>(*this, block, std::forward<A>(arguments)...);
     }
 
@@ -144,43 +154,72 @@ public:
     }
 
     // Destroys an object and takes its block back. nullptr is ignored. Requires: a live object that this pool made.
-    // Threads: SHARED any. Cost: the destructor and lido_pool_free.
+    // Threads: SHARED any. Cost: the destructor, and as lido_pool_free.
     void destroy(T *object) noexcept {
         static_assert(detail::check_poolable<T>());
-        if constexpr (!std::is_trivially_destructible_v<T>) {
-            if (LIDO_UNLIKELY(object == nullptr || ending_)) return;
-            object->~T();
-        }
-        lido_pool_free(pool_, object);
+        if (!keeps || LIDO_UNLIKELY(kept_.first == nullptr)) return destroy_unkept(object);
+        if (LIDO_UNLIKELY(object == nullptr)) return;
+        object->~T();
+        kept_.keep(object);
     }
 
     // False only after the constructor that takes std::nothrow has failed; then no other call is allowed.
     bool valid() const noexcept { return pool_ != nullptr; }
 
     // Cost: of the first two, as lido_pool_stats; owns: a table look-up.
-    lido_pool_statistics stats() const noexcept { return lido_pool_stats(pool_); }
+    lido_pool_statistics stats() const noexcept {
+        lido_pool_statistics statistics = lido_pool_stats(pool_);
+        statistics.live -= kept_.count();
+        return statistics;
+    }
     std::size_t live() const noexcept { return stats().live; }
     bool owns(const void *p) const noexcept { return lido_pool_owns(pool_, p); }
 
     // Bytes given back to the system; as lido_pool_trim.
-    std::size_t trim() noexcept { return lido_pool_trim(pool_); }
+    std::size_t trim() noexcept {
+        kept_.give_back(pool_);
+        return lido_pool_trim(pool_);
+    }
     // False: more objects are alive, or the pool was made without a capacity. As lido_pool_set_capacity.
-    bool set_capacity(std::size_t capacity) noexcept { return lido_pool_set_capacity(pool_, capacity) == 0; }
+    bool set_capacity(std::size_t capacity) noexcept {
+        kept_.give_back(pool_);
+        return lido_pool_set_capacity(pool_, capacity) == 0;
+    }
     // False: the system refused. As lido_pool_prewarm.
     bool prewarm(std::size_t count) noexcept { return lido_pool_prewarm(pool_, count) == 0; }
 
-    // The pool of blocks, for the calls of <lido/pool.h>; it belongs to this object.
-    lido_pool *native() const noexcept { return pool_; }
+    // The pool of blocks, for the calls of <lido/pool.h>; it belongs to this object. A LOCAL one gets the blocks that are
+    // kept here; of those that come back later it knows at the next native(), trim() or set_capacity(), and until then it
+    // counts them, and visits them, as alive. Cost: proportional to the blocks kept.
+    lido_pool *native() const noexcept {
+        kept_.give_back(pool_);
+        return pool_;
+    }
 
 private:
+    static constexpr bool keeps = Threads == LIDO_LOCAL;
+
     template <class>
     friend struct detail::block_guard;
-    void give_block(void *block) noexcept { lido_pool_free(pool_, block); }
+    void give_block(void *block) noexcept {
+        if (kept_.first == nullptr) return lido_pool_free(pool_, block);
+        kept_.keep(block);
+    }
+
+    void destroy_unkept(T *object) noexcept {
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            if (LIDO_UNLIKELY(object == nullptr || ending_)) return;
+            object->~T();
+        }
+        lido_pool_free(pool_, object);
+    }
     static bool destroy_visited(void *object, void *) {
         static_cast<T *>(object)->~T();
         return true;
     }
 
+    mutable detail::kept_blocks
+        kept_;    // of a SHARED pool none; mutable, as where a free block lies shows in no answer
     lido_pool *pool_ = nullptr;
     lido_live_objects at_destroy_;
     bool ending_ = false;
