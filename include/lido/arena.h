@@ -140,7 +140,12 @@ LIDO_API LIDO_ATTR_MUST_USE void *lido_arena_realloc(lido_arena *arena, void *p,
 // Copies: of a string; of a string of at most `length` bytes, which then need not end with a NUL; of bytes, aligned to 16.
 // Strings are aligned to 1 and end with a NUL.
 // Threads: the arena's. Fails: NULL and ENOMEM. Cost: that of the copy.
-LIDO_API LIDO_ATTR_MALLOC char *lido_arena_strdup(lido_arena *arena, const char *s);
+// strdup is inline: its call cost a fifth of a copy of a short string (arena-strings of script/side-by-side).
+LIDO_INLINE LIDO_ATTR_MALLOC char *lido_arena_strdup(lido_arena *arena, const char *s) {
+    size_t bytes = __builtin_strlen(s) + 1;
+    void *copy = lido__arena_bump(arena, 1, bytes);
+    return copy == NULL ? NULL : (char *)__builtin_memcpy(copy, s, bytes);
+}
 LIDO_API LIDO_ATTR_MALLOC char *lido_arena_strndup(lido_arena *arena, const char *s, size_t length);
 LIDO_API LIDO_ATTR_MALLOC LIDO_ATTR_ALLOC_SIZE(3) void *lido_arena_memdup(lido_arena *arena, const void *p,
                                                                           size_t size);

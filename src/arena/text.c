@@ -9,17 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static char *copy(lido_arena *arena, const char *s, size_t length) {
+char *lido_arena_strndup(lido_arena *arena, const char *s, size_t length) {
+    length = strnlen(s, length);
     char *text = (char *)lido_arena_alloc_aligned(arena, 1, length + 1);
     if (text == NULL) return NULL;
     memcpy(text, s, length);
     text[length] = '\0';
     return text;
 }
-
-char *lido_arena_strdup(lido_arena *arena, const char *s) { return copy(arena, s, strlen(s)); }
-
-char *lido_arena_strndup(lido_arena *arena, const char *s, size_t length) { return copy(arena, s, strnlen(s, length)); }
 
 void *lido_arena_memdup(lido_arena *arena, const void *p, size_t size) {
     void *block = lido_arena_alloc(arena, size);
