@@ -3,6 +3,10 @@
 //
 // A batch that dies together: a server reads a request into an arena, tries to make sense of it, answers, and takes
 // everything back by one reset. Shows blocks, text, marks, cleanups, a child arena, a limit, and an arena over a buffer.
+//
+// Prints:
+//     1000 requests in 8192 bytes
+//     83 lines in a buffer of 1024 bytes
 #include <lido/arena.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,10 @@
 // Copyright (c) 2026 the lido authors
 //
 // Objects that stay constructed between uses, and handles that know when their object is gone, in C++.
+//
+// Prints:
+//     10 uses, 1 connection made
+//     target gone: yes, another has 20
 #include <lido/lido.hpp>
 
 #include <cstdio>

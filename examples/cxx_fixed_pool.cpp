@@ -2,6 +2,9 @@
 // Copyright (c) 2026 the lido authors
 //
 // lido::fixed_pool: so many objects and no more, in static memory; no system call, nothing to link.
+//
+// Prints:
+//     16896 bytes, 1 + 63 events
 #include <lido/cxx/fixed_pool.hpp>
 
 #include <cstdio>

@@ -2,6 +2,9 @@
 // Copyright (c) 2026 the lido authors
 //
 // lido::object_pool: make, owners that give back by themselves, a constructor that throws, a capacity.
+//
+// Prints:
+//     eve, 1 live
 #include <lido/lido.hpp>
 
 #include <cstdio>

@@ -2,6 +2,9 @@
 // Copyright (c) 2026 the lido authors
 //
 // lido::pooled: a base class, and every new and delete of the class goes to a pool of its own.
+//
+// Prints:
+//     order 99 at 2.5, 100 in the pool
 #include <lido/lido.hpp>
 
 #include <cstdio>

@@ -2,6 +2,9 @@
 // Copyright (c) 2026 the lido authors
 //
 // lido::variant_pool: several classes behind one face, ended by address alone.
+//
+// Prints:
+//     10 numbers, 20 cells
 #include <lido/lido.hpp>
 
 #include <cstdio>

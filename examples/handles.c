@@ -2,6 +2,9 @@
 // Copyright (c) 2026 the lido authors
 //
 // Handles: a missile that keeps a handle of its target notices that the target is gone, also when another unit has its place.
+//
+// Prints:
+//     target gone: yes, 1 healthy
 #include <lido/lido.h>
 
 #include <stdio.h>

@@ -2,6 +2,9 @@
 // Copyright (c) 2026 the lido authors
 //
 // Objects that stay constructed between uses: the expensive part of a parser, its table, is built once and reset each time.
+//
+// Prints:
+//     1000 requests, 1 parser built, 1 idle
 #include <lido/object.h>
 #include <stdio.h>
 #include <stdlib.h>

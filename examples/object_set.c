@@ -2,6 +2,10 @@
 // Copyright (c) 2026 the lido authors
 //
 // Many types: one call makes any of them, one call ends any of them, whose type the address tells.
+//
+// Prints:
+//     end of a circle
+//     end of a label
 #include <lido/object.h>
 #include <stdio.h>
 #include <string.h>

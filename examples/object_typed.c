@@ -2,6 +2,9 @@
 // Copyright (c) 2026 the lido authors
 //
 // LIDO_POOL_DEFINE: inline functions for one type, which the compiler checks; no casts, no constructor.
+//
+// Prints:
+//     5050
 #include <lido/pool.h>
 #include <stdio.h>
 

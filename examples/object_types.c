@@ -2,6 +2,12 @@
 // Copyright (c) 2026 the lido authors
 //
 // Typed objects: constructed each time, with a constructor that may fail, and at most three at once.
+//
+// Prints:
+//     3 live, 1 refused, 1 too many
+//     closed 80
+//     closed 81
+//     closed 82
 #include <errno.h>
 #include <lido/object.h>
 #include <stdio.h>

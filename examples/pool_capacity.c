@@ -2,6 +2,12 @@
 // Copyright (c) 2026 the lido authors
 //
 // What a pool does when its capacity is reached: refuse, grow by steps, ask the program, or wait for a free.
+//
+// Prints:
+//     fail: none, capacity 4
+//     grow: a block, capacity 8
+//     call: a block, capacity 4
+//     wait: a block, capacity 4
 #include <lido/lido.h>
 
 #include <errno.h>
