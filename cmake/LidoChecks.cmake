@@ -39,6 +39,17 @@ file(WRITE "${lido_bad}/a.c" "\tint a; \nint b;")
 lido_add_check(style-sees check-style "${lido_bad}")
 set_tests_properties(check.style-sees PROPERTIES PASS_REGULAR_EXPRESSION "1 files, 4 violations")
 
+# The public headers say what each call requires, who may make it, how it fails and what it costs; and the pages made of them.
+lido_add_check(reference check-reference)
+set(lido_bad "${CMAKE_BINARY_DIR}/check-reference-bad")
+file(WRITE "${lido_bad}/a.h" "// x\n// y\n//\n// A head.\n#ifndef A\n\n// Requires, Threads, Fails, Cost: all.\nint good(void);\n\n"
+  "// Threads: any. Never fails. Requires: nothing.\nint costly(void);\n\nint silent(void);\n"
+  "static inline int also_silent(void) { return 1; }\n\ntypedef struct bare {\n    int a;\n} bare;\n")
+lido_add_check(reference-sees check-reference "${lido_bad}")
+set_tests_properties(check.reference-sees PROPERTIES PASS_REGULAR_EXPRESSION
+  "costly: nothing says its Cost.*function silent has no comment.*function also_silent.*type bare.*4 functions and 1 other names, 6 violations")
+lido_add_check(reference-pages check-reference --pages "${CMAKE_BINARY_DIR}/reference")
+
 # What other projects see: the README's program, and an installed lido. A sanitizer would have to be in their build too.
 if(NOT LIDO_SANITIZE)
   lido_add_check(readme check-readme "${CMAKE_BINARY_DIR}" "${CMAKE_C_COMPILER}")

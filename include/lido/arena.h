@@ -21,6 +21,9 @@
 // scratch arenas belong to the calling thread.
 // Errors: a call that cannot succeed returns NULL, -1 or false and sets errno; success leaves errno alone. Misuse that is
 // seen is one line on stderr, then abort(); LIDO_OPTIONS="on_misuse=continue" reports, ignores the call and carries on.
+//
+// Unless a call says otherwise: Requires: the arena is alive and not NULL. Threads: the arena's. Fails: never, and errno is
+// left alone. Cost: constant.
 #ifndef LIDO_ARENA_H
 #define LIDO_ARENA_H
 
@@ -30,6 +33,7 @@
 
 LIDO_BEGIN_DECLS
 
+// What the calls below are about; its inside is lido's own.
 typedef struct lido_arena lido_arena;
 
 enum {
@@ -43,6 +47,7 @@ enum {
     LIDO_ARENA_CHUNK_MAX_BYTES = 1 << 20,
 };
 
+// What lido_arena_new makes. A zeroed field is its default.
 typedef struct lido_arena_options {
     const char *name;      // for reports; copied; NULL is "arena"
     size_t chunk_bytes;    // of the first chunk, its header included; 0 is the default; raised to the minimum
@@ -215,7 +220,8 @@ typedef struct lido_arena_statistics {
     size_t limit_bytes;         // 0: none
     size_t chunk_count;         // without those of children
 } lido_arena_statistics;
-// Threads: the arena's. Cost: proportional to the chunks.
+
+// The arena's figures now. Threads: the arena's. Cost: proportional to the chunks.
 LIDO_API lido_arena_statistics lido_arena_stats(const lido_arena *arena);
 // The name, for the life of the arena. Threads: any.
 LIDO_API const char *lido_arena_name(const lido_arena *arena);

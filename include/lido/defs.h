@@ -8,19 +8,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The version of these headers, a number each.
 #define LIDO_VERSION_MAJOR 0
 #define LIDO_VERSION_MINOR 1
 #define LIDO_VERSION_PATCH 0
 
 #if defined(__cplusplus)
+// C linkage for what stands between the two.
 #define LIDO_BEGIN_DECLS extern "C" {
 #define LIDO_END_DECLS }
 #else
+// C linkage for what stands between the two.
 #define LIDO_BEGIN_DECLS
 #define LIDO_END_DECLS
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
+// What the compiler is told of a declaration or a condition: exported; inlined always; which way a condition mostly goes; a new
+// block that must be used; a result that must be used; which arguments are the size of the block.
 #define LIDO_API __attribute__((visibility("default")))
 #define LIDO_INLINE static inline __attribute__((always_inline))
 #define LIDO_LIKELY(x) __builtin_expect(!!(x), 1)

@@ -21,6 +21,9 @@
 //
 // Callbacks of the type: as in <lido/object.h>; they run without any lock of lido, and may use the pool.
 // Errors: as in <lido/pool.h>.
+//
+// Unless a call says otherwise: Requires: the pool is alive and not NULL. Threads: as the pool's kind. Fails: never, and
+// errno is left alone. Cost: constant.
 #ifndef LIDO_HANDLE_H
 #define LIDO_HANDLE_H
 
@@ -35,12 +38,14 @@ typedef struct lido_handle {
     uint64_t bits;
 } lido_handle;
 
+// What lido_handle_pool_new makes. A zeroed field is its default.
 typedef struct lido_handle_options {
     lido_threads threads;            // LIDO_LOCAL or LIDO_SHARED
     size_t capacity;                 // most objects alive at once; 0 is no limit but that of the index, 2^32 - 1
     lido_live_objects at_destroy;    // what becomes of objects that live when the pool is destroyed
 } lido_handle_options;
 
+// What the calls below are about; its inside is lido's own.
 typedef struct lido_handle_pool lido_handle_pool;
 
 // Makes a pool. Type and options are copied; NULL options are the defaults. type->reset is not used.
@@ -79,6 +84,7 @@ LIDO_API LIDO_ATTR_MUST_USE lido_handle lido_handle_of(lido_handle_pool *pool, c
 LIDO_API size_t lido_handle_visit(lido_handle_pool *pool,
                                   bool (*visit)(void *object, lido_handle handle, void *context), void *context);
 
+// Counts are in objects, sizes in bytes.
 typedef struct lido_handle_statistics {
     size_t live, high_water;    // objects; the second is the most at once since the pool was made
     size_t slots;               // places for objects, also those that no object was in yet
@@ -86,7 +92,8 @@ typedef struct lido_handle_statistics {
     size_t object_size;         // bytes from one object to the next
     size_t held_bytes;          // of objects and slots
 } lido_handle_statistics;
-// Threads: as lido_handle_new. Cost: constant, SHARED under a lock.
+
+// The pool's figures now. Threads: as lido_handle_new. Cost: constant, SHARED under a lock.
 LIDO_API lido_handle_statistics lido_handle_pool_stats(lido_handle_pool *pool);
 
 // The pool's copy of its type; lives as long as the pool. Threads: any.

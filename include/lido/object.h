@@ -28,6 +28,9 @@
 // Callbacks run without any lock of lido: they may use pools, also the one that calls them. They return to lido: no
 // longjmp and no exception leaves them (C++: see <lido/lido.hpp>).
 // Errors: as in <lido/pool.h>.
+//
+// Unless a call says otherwise: Requires: the pool or set is alive and not NULL. Threads: as the pool's kind. Fails: never,
+// and errno is left alone. Cost: constant.
 #ifndef LIDO_OBJECT_H
 #define LIDO_OBJECT_H
 
@@ -60,6 +63,7 @@ typedef enum lido_live_objects {
         1,    // a line on stderr says how many there are; they are not destroyed, their memory is freed
 } lido_live_objects;
 
+// What lido_object_pool_new makes. A zeroed field is its default.
 typedef struct lido_object_options {
     lido_pool_options
         pool;           // of the memory: threads, order, capacity, growth, prewarm. block_size and alignment are the
@@ -68,6 +72,7 @@ typedef struct lido_object_options {
     lido_live_objects at_destroy;
 } lido_object_options;
 
+// What the calls below are about; its inside is lido's own.
 typedef struct lido_object_pool lido_object_pool;
 
 // Counts are in objects. Exact while no other thread is inside a call on this pool.
@@ -111,15 +116,16 @@ LIDO_API LIDO_ATTR_MUST_USE void *lido_object_acquire(lido_object_pool *pool);
 // reported. Never fails, leaves errno alone (reset may not). Cost: as lido_object_acquire, and two table look-ups.
 LIDO_API void lido_object_release(lido_object_pool *pool, void *object);
 
-// Constructs objects until `count` are idle. Returns 0, or -1 with the error of lido_object_new, or ENOMEM if idle_max
-// is less than count; what was made stays. Threads: as the pool's kind.
+// Constructs objects until `count` are idle. Returns 0. Threads: as the pool's kind.
+// Fails: -1 with the error of lido_object_new, or ENOMEM if idle_max is less than count; what was made stays.
+// Cost: that of `count` constructions.
 LIDO_API int lido_object_pool_prewarm(lido_object_pool *pool, size_t count);
 
 // Destroys the idle objects and gives free memory back to the system, as lido_pool_trim. Returns the bytes decommitted.
-// Threads: as the pool's kind.
+// Threads: as the pool's kind. Cost: that of the destructions and of lido_pool_trim.
 LIDO_API size_t lido_object_pool_trim(lido_object_pool *pool);
 
-// Threads: any for SHARED pools, else as the kind says. Cost: as lido_pool_stats.
+// The pool's figures now. Threads: any for SHARED pools, else as the kind says. Cost: as lido_pool_stats.
 LIDO_API lido_object_statistics lido_object_pool_stats(lido_object_pool *pool);
 
 // The pool's copy of its type. Lives as long as the pool. Threads: any.
@@ -152,23 +158,26 @@ LIDO_API void lido_object_free(void *p);
 //      lido_object_free(shape);
 typedef struct lido_object_set lido_object_set;
 
-// The options hold for the pool of every type; a capacity is one of each pool. NULL is the defaults.
-// Threads: any. Fails: NULL; EINVAL, ENOMEM.
+// Makes a set. The options hold for the pool of every type; a capacity is one of each pool. NULL is the defaults.
+// Threads: any. Fails: NULL; EINVAL, ENOMEM. Cost: an allocation.
 LIDO_API LIDO_ATTR_MUST_USE lido_object_set *lido_object_set_new(const lido_object_options *options);
 
 // Destroys all pools of the set as lido_object_pool_destroy, with one difference: a destructor may free objects of any type of the
 // set; no memory of any goes before all are destroyed. NULL is ignored. Requires: no other thread uses the set.
+// Cost: as lido_object_pool_destroy, a pool each.
 LIDO_API void lido_object_set_destroy(lido_object_set *set);
 
 // Registers a type, and returns its number: 0, 1, 2, ... in the order of registration.
 // Requires: no other thread uses the set. Fails: -1; EINVAL, ENOMEM, EEXIST if a type of that name is there.
+// Cost: as lido_object_pool_new, and proportional to the types.
 LIDO_API LIDO_ATTR_MUST_USE int lido_object_set_add(lido_object_set *set, const lido_type *type);
 
-// The number of the type with that name, -1 if there is none (errno is left alone). Cost: proportional to the types.
+// The number of the type with that name, -1 if there is none (errno is left alone). Requires: no other thread adds a
+// type. Threads: any. Cost: proportional to the types.
 LIDO_API int lido_object_set_find(const lido_object_set *set, const char *name);
 
-// The pool of a type, for acquire, release and statistics; NULL with EINVAL if there is no such type. Destroyed by the
-// set, not by the caller.
+// The pool of a type, for acquire, release and statistics. Destroyed by the set, not by the caller. Requires: no other
+// thread adds a type. Threads: any. Fails: NULL with EINVAL if there is no such type.
 LIDO_API lido_object_pool *lido_object_set_pool(const lido_object_set *set, int type);
 
 // lido_object_new with the pool of a type. Threads: as the options say. Fails: NULL; EINVAL for a number that no type has, else as

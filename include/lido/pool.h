@@ -18,6 +18,9 @@
 // Errors: a call that cannot succeed returns NULL (or -1) and sets errno; success and every free leave errno alone.
 // Misuse that is seen (foreign block, double free, wrong thread) is reported in one line on stderr, then abort();
 // LIDO_OPTIONS="on_misuse=continue" reports, ignores the call and carries on.
+//
+// Unless a call says otherwise: Requires: the pool is alive and not NULL. Threads: as the pool's kind. Fails: never, and
+// errno is left alone. Cost: constant.
 #ifndef LIDO_POOL_H
 #define LIDO_POOL_H
 
@@ -26,8 +29,10 @@
 
 LIDO_BEGIN_DECLS
 
+// What the calls below are about; its inside is lido's own.
 typedef struct lido_pool lido_pool;
 
+// Who may use a pool, see above.
 typedef enum lido_threads {
     LIDO_LOCAL = 0,
     LIDO_SHARED = 1,
@@ -64,6 +69,7 @@ typedef enum lido_on_exhausted {
 // the thread may, but for an allocation that would call it again without end.
 typedef bool lido_exhausted_call(lido_pool *pool, size_t attempt, void *context);
 
+// What lido_pool_new makes. A zeroed field is its default.
 typedef struct lido_pool_options {
     const char *name;     // for reports and statistics; copied; NULL is "pool"
     size_t block_size;    // bytes, 1 to LIDO_POOL_BLOCK_SIZE_MAX; rounded up to the alignment
@@ -109,7 +115,7 @@ LIDO_API LIDO_ATTR_MUST_USE lido_pool *lido_pool_new(const lido_pool_options *op
 
 // Gives all memory of the pool back. Blocks still alive are reported in one line on stderr and their memory is freed
 // too. NULL is ignored. Requires: no other thread uses the pool or any of its blocks, now or later. A pool in which threads
-// wait is reported and stays.
+// wait is reported and stays. Cost: proportional to its slabs.
 LIDO_API void lido_pool_destroy(lido_pool *pool);
 
 // The inline halves look at this prefix of a pool: the free list of a LOCAL pool, which ends with LIDO__POOL_END. NULL in all
@@ -141,6 +147,7 @@ LIDO_INLINE LIDO_ATTR_MUST_USE void *lido_pool_alloc(lido_pool *pool) {
 
 // Gives a block back. Requires: `block` came from this pool and is alive; NULL is ignored.
 // Threads: LOCAL and CONFINED as their kind says, SHARED any. Never fails, never changes errno.
+// Cost: LOCAL 6 instructions; SHARED a call and a push to the thread's bin, and every batch a spill with one atomic step.
 LIDO_INLINE void lido_pool_free(lido_pool *pool, void *block) {
     lido__pool_face *face = (lido__pool_face *)(void *)pool;
     lido__link *first = face->free, *link = (lido__link *)block;
@@ -153,11 +160,11 @@ LIDO_INLINE void lido_pool_free(lido_pool *pool, void *block) {
     face->free = link;
 }
 
-// Fills `blocks[0..count)`; all or nothing. Returns 0, or -1 with the error of lido_pool_alloc and nothing taken. With LIDO_WAIT the
-// blocks count as one request, for which one place in the queue is kept: two that wait for many cannot block each other; more
-// than the capacity are refused at once.
+// Fills `blocks[0..count)`; all or nothing. With LIDO_WAIT the blocks count as one request, for which one place in the queue is
+// kept: two that wait for many cannot block each other; more than the capacity are refused at once.
+// Fails: -1 instead of 0, with the error of lido_pool_alloc and nothing taken. Cost: proportional to `count`.
 LIDO_API LIDO_ATTR_MUST_USE int lido_pool_alloc_bulk(lido_pool *pool, void **blocks, size_t count);
-// Gives back `count` blocks; NULL entries are ignored.
+// Gives back `count` blocks; NULL entries are ignored. Requires, Threads: as lido_pool_free. Cost: proportional to `count`.
 LIDO_API void lido_pool_free_bulk(lido_pool *pool, void *const *blocks, size_t count);
 
 // All blocks count as free from now on; the memory stays with the pool for the next allocations.
@@ -165,11 +172,12 @@ LIDO_API void lido_pool_free_bulk(lido_pool *pool, void *const *blocks, size_t c
 // Cost: proportional to its slabs, not to its blocks.
 LIDO_API void lido_pool_reset(lido_pool *pool);
 
-// As lido_pool_reset, and the memory goes back to the system.
+// As lido_pool_reset, and the memory goes back to the system. Requires, Cost: as lido_pool_reset, and a system call a slab.
 LIDO_API void lido_pool_free_all(lido_pool *pool);
 
 // Gives free memory back to the system: whole slabs, and inside slabs every OS page that no live block touches.
 // Returns the bytes decommitted. Threads: as the pool's kind; blocks that sit in other threads' bins stay.
+// Cost: proportional to the slabs and the free blocks, and system calls.
 LIDO_API size_t lido_pool_trim(lido_pool *pool);
 
 // Sets the capacity, in blocks. Raising it wakes threads that wait. Lowering gathers free blocks first, from all threads.
@@ -178,8 +186,8 @@ LIDO_API size_t lido_pool_trim(lido_pool *pool);
 LIDO_API int lido_pool_set_capacity(lido_pool *pool, size_t capacity);
 
 // Makes the next `count` allocations of the calling thread free of page faults and system calls: commits and touches the memory
-// now (of a SHARED pool each further thread takes a batch of its own, see lido_pool_alloc). Returns 0, or -1 with ENOMEM (what
-// was ready stays ready).
+// now (of a SHARED pool each further thread takes a batch of its own, see lido_pool_alloc). Returns 0.
+// Fails: -1 with ENOMEM; what was ready stays ready. Cost: that of the page faults, about a microsecond for 4 KiB.
 LIDO_API int lido_pool_prewarm(lido_pool *pool, size_t count);
 
 // True if `p` is the address of a block of this pool, or lies inside one, whether alive or free. Any address is
@@ -187,15 +195,18 @@ LIDO_API int lido_pool_prewarm(lido_pool *pool, size_t count);
 LIDO_API bool lido_pool_owns(const lido_pool *pool, const void *p);
 
 // The pool in whose memory `p` lies, NULL if there is none (memory of lido_malloc belongs to no pool one can name).
+// Requires: nothing, any address is allowed. Threads, Cost: as lido_pool_owns.
 LIDO_API lido_pool *lido_pool_of(const void *p);
 
 // Calls `visit` for every live block in address order within each slab, until it returns false. The visitor may
 // free the block it was given, and nothing else of this pool. Returns the number of blocks visited.
-// Requires: no other thread uses the pool.
+// Requires: no other thread uses the pool. Cost: proportional to its blocks.
 LIDO_API size_t lido_pool_visit_live(lido_pool *pool, bool (*visit)(void *block, void *context), void *context);
 
-// Threads: as the pool's kind. Cost: the registry's lock, a look at each thread's bin; LOCAL: a walk of the free list.
+// The pool's figures now. Threads: as the pool's kind. Cost: the registry's lock, a look at each thread's bin; LOCAL: a walk of the free list.
 LIDO_API lido_pool_statistics lido_pool_stats(lido_pool *pool);
+
+// Bytes from one block to the next, and the name, which lives as long as the pool. Threads: any.
 LIDO_API size_t lido_pool_block_size(const lido_pool *pool);
 LIDO_API const char *lido_pool_name(const lido_pool *pool);
 

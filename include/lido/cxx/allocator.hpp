@@ -9,6 +9,8 @@
 //      std::map<int, Order, std::less<int>, lido::node_allocator<std::pair<const int, Order>>> orders(memory);
 //
 // Both rebind, honour every alignment, and take any number of elements.
+//
+// Unless a call says otherwise: Requires: nothing. Threads: any. Fails: never. Cost: constant.
 #ifndef LIDO_CXX_ALLOCATOR_HPP
 #define LIDO_CXX_ALLOCATOR_HPP
 
@@ -46,6 +48,7 @@ inline constexpr std::size_t malloc_alignment = 16;
 template <class T>
 class allocator {
 public:
+    // What the standard asks of an allocator.
     using value_type = T;
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
@@ -55,6 +58,7 @@ public:
     using propagate_on_container_swap = std::true_type;
 
     constexpr allocator() noexcept = default;
+    // From one of another type: containers make their nodes' allocator so.
     template <class U>
     constexpr allocator(const allocator<U> &) noexcept {}
 
@@ -73,7 +77,7 @@ public:
         return static_cast<T *>(p);
     }
 
-    // Requires: p came from allocate(count) of an allocator of the same T. Threads: any.
+    // Requires: p came from allocate(count) of an allocator of the same T. Threads: any. Cost: lido_free_sized.
     void deallocate(T *p, std::size_t count) noexcept {
         if constexpr (alignof(T) > detail::malloc_alignment) {
             lido_free_aligned_sized(p, alignof(T), count * sizeof(T));
@@ -82,6 +86,7 @@ public:
         }
     }
 
+    // All are equal.
     template <class U>
     friend constexpr bool operator==(const allocator &, const allocator<U> &) noexcept {
         return true;
@@ -101,7 +106,8 @@ public:
     node_memory() noexcept = default;
     node_memory(const node_memory &) = delete;
     node_memory &operator=(const node_memory &) = delete;
-    // Gives everything back; a pool with blocks alive is reported, as containers should be gone.
+    // Gives everything back; a pool with blocks alive is reported, as containers should be gone. Cost: proportional to the
+    // free blocks and the slabs.
     ~node_memory() {
         give_back();
         for (lido_pool *pool : pools_) lido_pool_destroy(pool);
@@ -117,7 +123,8 @@ public:
         return kept_[index].take();
     }
 
-    // Requires: p is of try_allocate with the same bytes and alignment, and not nullptr.
+    // Requires: p is of try_allocate with the same bytes and alignment, and not nullptr. Cost: for constants inline 5
+    // instructions; of the heap, lido_free.
     void deallocate(void *p, std::size_t bytes, std::size_t alignment) noexcept {
         std::size_t index = index_of(bytes, alignment);
         if (index >= pool_count) return lido_free(p);
@@ -126,6 +133,7 @@ public:
     }
 
     // Frees every block at once; memory of small ones stays for the next. Requires: nothing in them is needed any more.
+    // Cost: proportional to the slabs.
     void reset() noexcept {
         for (std::size_t i = 0; i < pool_count; i++) {
             if (pools_[i] == nullptr) continue;
@@ -194,9 +202,11 @@ private:
 
 // Over a node_memory, which outlives every container that uses it. Equal if over the same one. Moving and swapping a container
 // takes its memory along; copying and copy assignment leave the target's where it is.
+// Threads: as the memory's.
 template <class T>
 class node_allocator {
 public:
+    // What the standard asks of an allocator.
     using value_type = T;
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
@@ -205,6 +215,7 @@ public:
     using propagate_on_container_move_assignment = std::true_type;
     using propagate_on_container_swap = std::true_type;
 
+    // Over `memory`, and from an allocator of another type over the same. Requires: the memory outlives all of them.
     node_allocator(node_memory &memory) noexcept : memory_(&memory) {}
     template <class U>
     node_allocator(const node_allocator<U> &other) noexcept : memory_(other.memory()) {}
@@ -216,11 +227,13 @@ public:
         if (LIDO_UNLIKELY(p == nullptr)) detail::fail_no_memory();
         return static_cast<T *>(p);
     }
-    // Requires: p came from allocate(count) of an equal allocator.
+    // Requires: p came from allocate(count) of an equal allocator. Cost: see node_memory.
     void deallocate(T *p, std::size_t count) noexcept { memory_->deallocate(p, count * sizeof(T), alignof(T)); }
 
+    // What it is over.
     node_memory *memory() const noexcept { return memory_; }
 
+    // Equal over the same memory.
     template <class U>
     friend bool operator==(const node_allocator &a, const node_allocator<U> &b) noexcept {
         return a.memory() == b.memory();

@@ -7,7 +7,9 @@
 //      static lido::fixed_pool<Task, 4096> tasks;
 //      Task *t = tasks.try_make(...);        nullptr when 4096 are alive
 //
-// Threads: one at a time. Memory that was never used is never written.
+// Memory that was never used is never written.
+//
+// Unless a call says otherwise: Requires: nothing. Threads: one at a time. Fails: never. Cost: constant.
 #ifndef LIDO_CXX_FIXED_POOL_HPP
 #define LIDO_CXX_FIXED_POOL_HPP
 
@@ -58,6 +60,7 @@ inline lido__fixed_link *sort_links(lido__fixed_link *list) noexcept {
 template <class T>
 class buffer_pool {
 public:
+    // The class of the objects, and an owner that gives its object back to the pool.
     using value_type = T;
     using deleter = pool_deleter<buffer_pool>;
     using unique = std::unique_ptr<T, deleter>;
@@ -79,8 +82,9 @@ public:
         if constexpr (!std::is_trivially_destructible_v<T>) destroy_live();
     }
 
-    // As object_pool: a new object; pool_exhausted, or nullptr, at capacity.
-    // Cost: 4 to 6 instructions and the constructor.
+    // As object_pool: a new object, with an owner from the third.
+    // Fails: pool_exhausted at capacity, or what the constructor throws; try_make nullptr at capacity. Cost: 4 to 6 instructions and
+    // the constructor.
     template <class... A>
     [[nodiscard]] T *make(A &&...arguments) {
         T *object = try_make(std::forward<A>(arguments)...);
@@ -98,7 +102,8 @@ public:
         return unique(make(std::forward<A>(arguments)...), deleter{this});
     }
 
-    // nullptr is ignored. Requires: a live object that this pool made.
+    // Destroys an object and takes its block back. nullptr is ignored. Requires: a live object that this pool made.
+    // Cost: the destructor and 4 instructions.
     void destroy(T *object) noexcept {
         if constexpr (!std::is_trivially_destructible_v<T>) {
             if (LIDO_UNLIKELY(object == nullptr || ending_)) return;
@@ -107,6 +112,7 @@ public:
         lido_fixed_free(&blocks_, object);
     }
 
+    // Most objects alive at once.
     std::size_t capacity() const noexcept { return lido_fixed_capacity(&blocks_); }
     // Most objects alive at once so far.
     std::size_t high_water() const noexcept { return lido_fixed_high_water(&blocks_); }
@@ -154,6 +160,7 @@ template <class T, std::size_t N>
 class fixed_pool : private detail::fixed_storage<T, N>, public buffer_pool<T> {
 public:
     using detail::fixed_storage<T, N>::storage_bytes;
+    // An empty pool.
     fixed_pool() noexcept : buffer_pool<T>(this->bytes, storage_bytes) {}
 };
 

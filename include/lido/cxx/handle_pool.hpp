@@ -7,6 +7,8 @@
 //      lido::handle<Unit> target = units.make(x, y);
 //      if (Unit *unit = units.get(target)) unit->hit(3);      nullptr if it is gone
 //      units.destroy(target);                                 false if it was
+//
+// Unless a call says otherwise: Requires: the pool is valid(). Threads: as the pool's kind: handle_pool one at a time, shared_handle_pool any. Fails: never. Cost: constant.
 #ifndef LIDO_CXX_HANDLE_POOL_HPP
 #define LIDO_CXX_HANDLE_POOL_HPP
 
@@ -22,17 +24,21 @@
 namespace lido {
 
 // 64 bits without meaning of their own; the default is the handle of nothing. A handle<T> fits no pool of another class.
+// Requires: nothing. Threads: any.
 template <class T>
 class handle {
 public:
     constexpr handle() noexcept = default;
+    // Of a handle that the C calls gave.
     constexpr explicit handle(lido_handle native) noexcept : native_(native) {}
 
     // True unless it is the handle of nothing; whether the object lives, the pool's get tells.
     constexpr explicit operator bool() const noexcept { return native_.bits != 0; }
+    // The same for C; its bits as a number.
     constexpr lido_handle native() const noexcept { return native_; }
     constexpr std::uint64_t bits() const noexcept { return native_.bits; }
 
+    // By their bits: equal ones name the same object; the order means nothing, it is for std::map.
     friend constexpr bool operator==(handle a, handle b) noexcept { return a.bits() == b.bits(); }
     friend constexpr bool operator!=(handle a, handle b) noexcept { return a.bits() != b.bits(); }
     friend constexpr bool operator<(handle a, handle b) noexcept { return a.bits() < b.bits(); }
@@ -41,26 +47,30 @@ private:
     lido_handle native_ = {0};
 };
 
+// What a pool is made with; zero is the default of each.
 struct handle_options {
     const char *name = nullptr;    // for reports; copied; "object" if null
     std::size_t capacity = 0;      // most objects alive at once; 0 is no limit
     lido_live_objects at_destroy = LIDO_LIVE_DESTROYED;
 };
 
+// handle_pool and shared_handle_pool, see below.
 template <class T, lido_threads Threads>
 class basic_handle_pool {
 public:
+    // The class of the objects, and of the references to them.
     using value_type = T;
     using handle_type = handle<T>;
 
-    // Fails: std::invalid_argument for options out of range, std::bad_alloc.
+    // An empty pool. Requires: nothing. Fails: std::invalid_argument for options out of range, std::bad_alloc.
+    // Cost: microseconds.
     explicit basic_handle_pool(const handle_options &options = {}) : basic_handle_pool(std::nothrow, options) {
         if (pool_ != nullptr) return;
         if (errno == EINVAL)
             detail::fail_options("lido::handle_pool: the options are out of range: see lido_handle_options");
         detail::fail_no_memory();
     }
-    // Fails: valid() is false, and errno is EINVAL or ENOMEM.
+    // The same without exceptions. Requires: nothing. Fails: valid() is false, and errno is EINVAL or ENOMEM. Cost: microseconds.
     basic_handle_pool(std::nothrow_t, const handle_options &options = {}) noexcept {
         static_assert(detail::check_poolable<T>());
         lido_type type = {};
@@ -76,7 +86,7 @@ public:
     }
     basic_handle_pool(const basic_handle_pool &) = delete;
     basic_handle_pool &operator=(const basic_handle_pool &) = delete;
-    // As lido_handle_pool_destroy.
+    // As lido_handle_pool_destroy. Requires: no other thread uses the pool. Cost: proportional to the slots.
     ~basic_handle_pool() { lido_handle_pool_destroy(pool_); }
 
     // A new object, T(arguments...) or T{arguments...}. If the constructor throws, its place is free again.
@@ -87,7 +97,8 @@ public:
         if (LIDO_UNLIKELY(!made)) detail::fail_exhausted();
         return made;
     }
-    // The same, but the handle of nothing and ENOMEM where make throws pool_exhausted.
+    // The same without pool_exhausted. Fails: the handle of nothing, and ENOMEM; what the constructor throws.
+    // Cost: as lido_handle_new.
     template <class... A>
     [[nodiscard]] handle_type try_make(A &&...arguments) noexcept(detail::constructs_quietly<T, A...>()) {
         lido_handle native = lido_handle_new(pool_, nullptr);
@@ -98,7 +109,7 @@ public:
         return handle_type(native);
     }
 
-    // The object, nullptr if it is gone. Threads, Cost: as lido_handle_get.
+    // The object. Fails: nullptr if it is gone. Threads, Cost: as lido_handle_get.
     [[nodiscard]] T *get(handle_type h) noexcept { return static_cast<T *>(lido_handle_get(pool_, h.native())); }
     [[nodiscard]] const T *get(handle_type h) const noexcept {
         return static_cast<const T *>(lido_handle_get(pool_, h.native()));
@@ -112,6 +123,7 @@ public:
 
     // Calls visit(T &, handle<T>) for every live object in address order, and returns how many there were. The call may destroy any
     // object. Requires: no other thread makes or destroys objects; visit does not throw (it is called through C).
+    // Cost: proportional to the slots.
     template <class Visit>
     std::size_t for_each(Visit &&visit) noexcept {
         using callable = std::remove_reference_t<Visit>;
@@ -124,9 +136,12 @@ public:
             const_cast<void *>(static_cast<const void *>(std::addressof(visit))));
     }
 
+    // False only after the constructor that takes std::nothrow has failed.
     bool valid() const noexcept { return pool_ != nullptr; }
+    // Objects alive, and more. Cost: as lido_handle_pool_stats.
     lido_handle_statistics stats() const noexcept { return lido_handle_pool_stats(pool_); }
     std::size_t live() const noexcept { return stats().live; }
+    // The pool beneath, for the calls of <lido/handle.h>; it belongs to this object.
     lido_handle_pool *native() const noexcept { return pool_; }
 
 private:

@@ -15,6 +15,8 @@
 //      options.construct = [&](void *place) { ::new (place) Conn(address); };
 //      options.reset = [](Conn &conn) { conn.clear(); };           at each release
 //      lido::shared_object_cache<Conn> conns(options);
+//
+// Unless a call says otherwise: Requires: nothing. Threads: as the cache's kind: object_cache one at a time, shared_object_cache any. Fails: never. Cost: constant.
 #ifndef LIDO_CXX_OBJECT_CACHE_HPP
 #define LIDO_CXX_OBJECT_CACHE_HPP
 
@@ -28,6 +30,7 @@
 
 namespace lido {
 
+// What a cache is made with; the default of each is nothing.
 template <class T>
 struct cache_options {
     pool_options pool;                             // the capacity counts acquired and idle objects
@@ -36,17 +39,21 @@ struct cache_options {
     std::function<void(T &)> reset;                // must not throw; nothing if empty
 };
 
+// object_cache and shared_object_cache, see below.
 template <class T, lido_threads Threads>
 class basic_object_cache {
 public:
+    // The class of the objects, and what releases one.
     using value_type = T;
     struct releaser {
         basic_object_cache *cache = nullptr;
+        // What std::unique_ptr calls at its end.
         void operator()(T *object) const noexcept { cache->release(object); }
     };
+    // Releases its object at its end.
     using unique = std::unique_ptr<T, releaser>;
 
-    // Fails: std::invalid_argument for options out of range, std::bad_alloc.
+    // Fails: std::invalid_argument for options out of range, std::bad_alloc. Cost: microseconds.
     explicit basic_object_cache(const cache_options<T> &options = {})
         : construct_(options.construct), reset_(options.reset) {
         static_assert(detail::check_poolable<T>());
@@ -72,6 +79,7 @@ public:
     basic_object_cache(const basic_object_cache &) = delete;
     basic_object_cache &operator=(const basic_object_cache &) = delete;
     // As lido_object_pool_destroy: also objects that were not released are destroyed, unless the options say to report them.
+    // Requires: no other thread uses the cache or its objects. Cost: proportional to slabs and objects.
     ~basic_object_cache() { lido_object_pool_destroy(pool_); }
 
     // A constructed object: one that was released, else a new one. Threads: as the cache's kind.
@@ -81,7 +89,8 @@ public:
         if (LIDO_UNLIKELY(object == nullptr)) detail::fail_by_errno();
         return object;
     }
-    // The same, but nullptr with ENOMEM or ETIMEDOUT where acquire throws pool_exhausted. Still throws what the constructor throws.
+    // The same without pool_exhausted. Fails: nullptr with ENOMEM, or ETIMEDOUT after a wait; what the constructor throws.
+    // Cost: as lido_object_acquire.
     [[nodiscard]] T *try_acquire() {
         void *object = lido_object_acquire(pool_);
 #if LIDO__CXX_THROWS
@@ -93,17 +102,20 @@ public:
 #endif
         return static_cast<T *>(object);
     }
-    // The same with an owner that releases. Requires: the cache outlives it.
+    // The same with an owner that releases. Requires: the cache outlives it. Fails, Cost: as acquire.
     [[nodiscard]] unique acquire_unique() { return unique(acquire(), releaser{this}); }
 
-    // Brings the object back; it stays constructed unless idle_max are. nullptr is ignored. Threads: SHARED any.
+    // Brings the object back; it stays constructed unless idle_max are. nullptr is ignored. Requires: an object that this cache
+    // gave and that was not released since. Threads: SHARED any. Cost: as lido_object_release.
     void release(T *object) noexcept { lido_object_release(pool_, object); }
-    // Ends the object instead, for one that is broken.
+    // Ends the object instead, for one that is broken. Requires: as release. Cost: as lido_object_delete.
     void destroy(T *object) noexcept { lido_object_delete(pool_, object); }
 
-    // Destroys idle objects; bytes given back. As lido_object_pool_trim.
+    // Destroys idle objects; bytes given back. Cost: as lido_object_pool_trim.
     std::size_t trim() noexcept { return lido_object_pool_trim(pool_); }
+    // Cost: as lido_object_pool_stats.
     lido_object_statistics stats() const noexcept { return lido_object_pool_stats(pool_); }
+    // The pool beneath, for the calls of <lido/object.h>; it belongs to this object.
     lido_object_pool *native() const noexcept { return pool_; }
 
 private:

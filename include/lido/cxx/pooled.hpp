@@ -15,6 +15,8 @@
 //   new (place) Order       as ever
 //   delete                  by any thread; through a base class, if its destructor is virtual, as ever
 //   std::make_shared        does not use operator new: use std::shared_ptr<Order>(new Order(...)), or object_pool
+//
+// Unless a call says otherwise: Requires: nothing. Threads: any. Fails: never. Cost: constant.
 #ifndef LIDO_CXX_POOLED_HPP
 #define LIDO_CXX_POOLED_HPP
 
@@ -31,7 +33,8 @@ namespace lido {
 template <class T>
 class pooled {
 public:
-    // Threads: any. Fails: std::bad_alloc. Cost: lido_pool_alloc of a SHARED pool.
+    // What `new T` calls; with a place as ever. Fails: std::bad_alloc; with std::nothrow, nullptr. Cost: lido_pool_alloc of a
+    // SHARED pool, the first also lido_pool_new.
     static void *operator new(std::size_t size) { return need(take(size, new_alignment)); }
     static void *operator new(std::size_t size, std::align_val_t alignment) {
         return need(take(size, static_cast<std::size_t>(alignment)));
@@ -42,13 +45,14 @@ public:
     }
     static void *operator new(std::size_t, void *place) noexcept { return place; }
 
-    // Threads: any. Cost: lido_free.
+    // What `delete p` calls. Requires: p is of one of the above, or nullptr. Cost: lido_free.
     static void operator delete(void *p) noexcept { lido_free(p); }
     static void operator delete(void *p, std::align_val_t) noexcept { lido_free(p); }
     static void operator delete(void *p, const std::nothrow_t &) noexcept { lido_free(p); }
     static void operator delete(void *p, std::align_val_t, const std::nothrow_t &) noexcept { lido_free(p); }
     static void operator delete(void *, void *) noexcept {}
 
+    // Arrays: refused at compile time, but where a place is given. Fails: does not compile.
     static void *operator new[](std::size_t) { return refuse_array(); }
     static void *operator new[](std::size_t, std::align_val_t) { return refuse_array(); }
     static void *operator new[](std::size_t, const std::nothrow_t &) noexcept { return refuse_array(); }

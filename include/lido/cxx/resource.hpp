@@ -10,6 +10,8 @@
 //      lido::arena_resource         a lido_arena: single frees do nothing; all goes with the arena
 //
 // Empty where the standard library has no <memory_resource>; LIDO_CXX_HAS_PMR says which.
+//
+// Unless a call says otherwise: Requires: nothing. Threads: any. Fails: never. Cost: constant.
 #ifndef LIDO_CXX_RESOURCE_HPP
 #define LIDO_CXX_RESOURCE_HPP
 
@@ -22,8 +24,10 @@
 #endif
 #endif
 #if defined(__cpp_lib_memory_resource)
+// 1 if the classes below are there, else 0.
 #define LIDO_CXX_HAS_PMR 1
 #else
+// 1 if the classes below are there, else 0.
 #define LIDO_CXX_HAS_PMR 0
 #endif
 
@@ -50,16 +54,17 @@ class process_resource final : public std::pmr::memory_resource {
 }    // namespace detail
 
 // The same one for the whole program; it is never destroyed, so it may serve std::pmr::set_default_resource.
-// Threads: any. Fails: its allocate throws std::bad_alloc.
+// Its allocate throws std::bad_alloc.
 inline std::pmr::memory_resource *process_resource() noexcept {
     alignas(detail::process_resource) static unsigned char place[sizeof(detail::process_resource)];
     static auto *resource = ::new (static_cast<void *>(place)) detail::process_resource;
     return resource;
 }
 
-// Threads: LOCAL one at a time, SHARED any. Fails: std::bad_alloc, also of the constructor.
+// A lido_heap behind the interface. Its allocate throws std::bad_alloc. Threads: LOCAL one at a time, SHARED any.
 class heap_resource final : public std::pmr::memory_resource {
 public:
+    // Makes the heap. Fails: std::bad_alloc. Cost: microseconds.
     explicit heap_resource(lido_threads threads = LIDO_LOCAL, const char *name = nullptr) {
         lido_heap_options options = {};
         options.name = name;
@@ -69,6 +74,7 @@ public:
     }
     heap_resource(const heap_resource &) = delete;
     heap_resource &operator=(const heap_resource &) = delete;
+    // Frees every block. Requires: nothing in them is needed any more. Cost: as lido_heap_destroy.
     ~heap_resource() override { lido_heap_destroy(heap_); }
 
     // The heap, for the calls of <lido/heap.h>; it belongs to this object.
@@ -86,10 +92,10 @@ private:
     lido_heap *heap_ = nullptr;
 };
 
-// A node_memory behind the interface. Threads: one at a time. Fails: std::bad_alloc.
+// A node_memory behind the interface. Its allocate throws std::bad_alloc. Threads: one at a time.
 class node_resource final : public std::pmr::memory_resource {
 public:
-    // As node_memory::reset and live.
+    // As node_memory::reset and live. Requires, Cost: as these.
     void reset() noexcept { memory_.reset(); }
     std::size_t live() const noexcept { return memory_.live(); }
 
@@ -108,13 +114,15 @@ private:
 };
 
 // Requests that fit into a block of `pool` get one, others go to `upstream`. Both outlive the resource.
-// Threads: as the pool's kind. Fails: pool_exhausted at the pool's capacity; what upstream throws.
+// Its allocate throws pool_exhausted at the pool's capacity, and what upstream throws. Threads: as the pool's kind.
 class pool_resource final : public std::pmr::memory_resource {
 public:
+    // Requires: neither is nullptr, and both outlive the resource. Cost: as lido_pool_stats.
     explicit pool_resource(lido_pool *pool, std::pmr::memory_resource *upstream = process_resource())
         : pool_(pool), upstream_(upstream), bytes_(lido_pool_block_size(pool)),
           alignment_(lido_pool_stats(pool).alignment) {}
 
+    // What it was made over.
     lido_pool *native() const noexcept { return pool_; }
     std::pmr::memory_resource *upstream() const noexcept { return upstream_; }
 
@@ -143,9 +151,10 @@ private:
 };
 
 // Over an arena of the caller's, which outlives the resource. A freed block comes back with rewind, reset or free of the arena.
-// Threads: the arena's. Fails: std::bad_alloc at the arena's limit.
+// Its allocate throws std::bad_alloc at the arena's limit. Threads: the arena's.
 class arena_resource final : public std::pmr::memory_resource {
 public:
+    // Requires: arena is not nullptr, and outlives the resource.
     explicit arena_resource(lido_arena *arena) noexcept : arena_(arena) {}
     lido_arena *native() const noexcept { return arena_; }
 
