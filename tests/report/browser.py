@@ -7,6 +7,7 @@
         page = browser.open("file:///report.html", width=360, height=740, dark=True)
         page.value("document.title")
         page.problems      # console errors, uncaught exceptions and refused loads so far
+        page.close()       # the next page gets its tab: a new one would start a process
 """
 
 import base64
@@ -26,7 +27,7 @@ def find():
 
 class Browser:
     def __init__(self, folder, timeout=60):
-        self.timeout, self.number, self.buffer, self.events = timeout, 0, b"", []
+        self.timeout, self.number, self.buffer, self.events, self.idle = timeout, 0, b"", [], []
         command_read, self.command_write = os.pipe()
         self.answer_read, answer_write = os.pipe()
         # sh puts the pipes where the browser looks for them.
@@ -77,30 +78,42 @@ class Browser:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
 
-    def wait_event(self, method, session):
+    def wait_loaded(self, session, loader):
         until = time.monotonic() + self.timeout
-        while not any(e["method"] == method and e.get("sessionId") == session for e in self.events):
+        while not any(e["method"] == "Page.lifecycleEvent" and e.get("sessionId") == session
+                      and (e["params"]["loaderId"], e["params"]["name"]) == (loader, "load") for e in self.events):
             self.events.append(self.receive(until))
 
     def open(self, url, **kwargs):
         return Page(self, url, **kwargs)
 
+    def tab(self):
+        if self.idle:
+            return self.idle.pop()
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable", session)
+        self.call("Page.setLifecycleEventsEnabled", session, enabled=True)
+        return session
+
 
 class Page:
     def __init__(self, browser, url, width=1280, height=900, dark=False):
-        self.browser = browser
-        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
+        self.browser, self.session = browser, browser.tab()
         self.resize(width, height)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.call("Page.navigate", url=url)
-        browser.wait_event("Page.loadEventFired", self.session)
+        self.call("Emulation.setEmulatedMedia", media="",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Page.bringToFront")      # a page behind another does not draw
+        self.first = len(browser.events)    # what came before is another page's
+        browser.wait_loaded(self.session, self.call("Page.navigate", url=url)["loaderId"])
         self.settle()
 
     def call(self, method, **params):
         return self.browser.call(method, self.session, **params)
+
+    def close(self):
+        self.browser.idle.append(self.session)
 
     def resize(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
@@ -120,9 +133,13 @@ class Page:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, text=text)
 
     @property
+    def events(self):
+        return [e for e in self.browser.events[self.first:] if e.get("sessionId") == self.session]
+
+    @property
     def problems(self):
         found = []
-        for event in (e for e in self.browser.events if e.get("sessionId") == self.session):
+        for event in self.events:
             params = event["params"]
             if event["method"] == "Runtime.exceptionThrown":
                 found.append(params["exceptionDetails"].get("exception", {}).get("description", str(params)))
@@ -134,8 +151,7 @@ class Page:
 
     @property
     def requests(self):
-        return [e["params"]["request"]["url"] for e in self.browser.events
-                if e.get("sessionId") == self.session and e["method"] == "Network.requestWillBeSent"]
+        return [e["params"]["request"]["url"] for e in self.events if e["method"] == "Network.requestWillBeSent"]
 
     def screenshot(self, file, whole=True):
         if whole:

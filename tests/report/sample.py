@@ -32,6 +32,9 @@ MACHINE = {"cpu": "AMD EPYC 9R14", "cpus": 2, "memory_gb": 25.2, "kernel": "Linu
            "load_at_start": 0.12}
 
 
+STEPS = 80    # of a histogram's middle: more only make the pages slower to draw
+
+
 def histogram(rng, middle, operations=1000000):
     """Log-normal with a tail of page faults and interrupts; returns [[ns, count]...]."""
     counts = {}
@@ -40,9 +43,9 @@ def histogram(rng, middle, operations=1000000):
         bucket = round(ns, 1) if ns < 100 else float(f"{ns:.2g}")
         counts[bucket] = counts.get(bucket, 0) + count
 
-    for step in range(400):
-        share = (step + 0.5) / 400
-        put(middle * math.exp(0.12 * statistics.NormalDist().inv_cdf(share)), operations // 400)
+    for step in range(STEPS):
+        share = (step + 0.5) / STEPS
+        put(middle * math.exp(0.12 * statistics.NormalDist().inv_cdf(share)), operations // STEPS)
     for decade in range(1, 6):
         for _ in range(6):
             put(middle * 1.6 ** decade * 10 ** rng.uniform(0, 0.25 * decade), max(1, operations // 10 ** (decade + 1)))
@@ -139,10 +142,10 @@ def full():
 
 
 def many():
-    """Twelve workloads, each clean and littered: what a whole run gives."""
+    """Twelve workloads, each clean and littered: as many as a whole run gives, of the mallocs alone."""
     names = ["pair64", "steady", "mixed", "batch128"] + [f"{base}-x{i}" for i in (2, 3) for base in ("steady", "mixed")] + \
         ["steady-x4", "steady-x5", "mixed-x4", "mixed-x5"]
-    return report([workload(name, litter) for name in names for litter in (None, 50)])
+    return report([workload(name, litter, MALLOCS) for name in names for litter in (None, 50)])
 
 
 def losing():
