@@ -19,6 +19,8 @@ lido_add_check(headers-gcc check-headers gcc g++)
 lido_add_check(headers-clang check-headers clang clang++)
 lido_add_check(warnings-clang check-warnings "${CMAKE_BINARY_DIR}" clang clang++)
 set_tests_properties(check.headers-gcc check.headers-clang check.warnings-clang PROPERTIES PROCESSORS 2)
+# COST is about the seconds of what takes long, here and in tests/: CTest starts with it, or one would run alone at the end.
+set_tests_properties(check.warnings-clang PROPERTIES COST 40)
 
 # The include check must see each kind of violation: upwards, sideways, a public header on an internal one, a public
 # header on the system, and a cycle.
