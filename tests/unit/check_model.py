@@ -27,7 +27,9 @@ def main():
             return 77
     with tempfile.TemporaryDirectory() as folder:
         run(["spin", "-a", *definitions, model], folder)
-        run(["gcc", "-w", "-O2", "-DSAFETY", "-DMEMLIM=2048", "-o", "pan", "pan.c"], folder)
+        # To find one violation takes less time than to optimize; all states take more.
+        optimize = "-O2" if expected == "holds" else "-O0"
+        run(["gcc", "-w", optimize, "-DSAFETY", "-DMEMLIM=2048", "-o", "pan", "pan.c"], folder)
         text = run(["./pan", "-m200000"], folder)
     errors, states = re.search(r"errors: (\d+)", text), re.search(r"(\d+) states, stored", text)
     if not errors or not states or "Search not completed" in text and expected == "holds":
