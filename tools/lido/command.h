@@ -22,7 +22,7 @@ typedef struct lido_command {
 } lido_command;
 
 extern const lido_command lido_command_bench, lido_command_core, lido_command_options, lido_command_report,
-    lido_command_run, lido_command_version;
+    lido_command_run, lido_command_symbolize, lido_command_version;
 
 // Finds liblido-malloc.so: LIDO_MALLOC_LIB if it is set, else beside the executable. Writes an absolute path.
 // Fails: returns -1 with one line in `why`.
