@@ -3,9 +3,14 @@
 //
 // See symbolizer.h.
 //
-// The process is cloned by a plain system call: no handlers of fork run (lido's own would take locks that the reporting
-// thread may hold), its end sends no SIGCHLD, and the program's wait() does not see it. It talks over a pair of
-// sockets, since a write to one whose other end is gone need not raise SIGPIPE.
+//      the program  ──── question ────►  lido symbolize        one pair of sockets; a write to one whose other end is
+//           │       ◄──── answer ──────        ▲               gone need not raise SIGPIPE
+//           └── clone ──►  supervisor ── clone ┘
+//
+// The supervisor is a plain clone by system call: no handlers of fork run (lido's own would take locks that the reporting
+// thread may hold), its end sends no SIGCHLD, and the program's wait() does not see it. All of that would be lost by an exec
+// (the kernel then sets the signal to SIGCHLD), so it only starts the symbolizer, waits for it, and takes it along when
+// it is killed.
 //
 // Everything here belongs to the thread that is `owner`.
 #ifndef _GNU_SOURCE
@@ -26,6 +31,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -33,14 +39,14 @@
 
 char lido__symbolizer_path[256] = "lido";
 
-enum { ENTRIES_MAX = 1024, PATIENCE_MS = 5000 };
+enum { ENTRIES_MAX = 1024, PATIENCE_MS = 5000, LEAVE_MS = 200 };    // guesses
 typedef enum progress { NOT_STARTED, RUNNING, GIVEN_UP } progress;
 
 static _Atomic uint32_t owner;    // [atomic:owner] thread id, 0: nobody
 static struct {
     progress state;
     int socket;
-    pid_t process;
+    pid_t supervisor;
     char text[4096];    // a question, then its answer
 } now;
 
@@ -110,13 +116,35 @@ _Noreturn static void become_symbolizer(int own_end, const char *beside) {
     _exit(127);
 }
 
+static pid_t clone_plainly(void) { return (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, NULL); }
+
+_Noreturn static void supervise(const int *ends, const char *beside) {
+    pid_t self = (pid_t)syscall(SYS_getpid), process = clone_plainly();
+    if (process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == self) become_symbolizer(ends[1], beside);
+        _exit(127);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    while (process > 0 && waitpid(process, NULL, __WALL) < 0 && errno == EINTR) {
+    }
+    _exit(0);
+}
+
 // --- here -----------------------------------------------------------------------------------------------------------
 
-static void give_up(void) {
+static void give_up(bool gentle) {
     if (now.state == RUNNING) {
+        // without questions the symbolizer leaves by itself, and the supervisor behind it; else both are killed
+        uint64_t deadline = lido__os_time_ns() + LEAVE_MS * UINT64_C(1000000);
         close(now.socket);
-        kill(now.process, SIGKILL);
-        while (waitpid(now.process, NULL, __WALL) < 0 && errno == EINTR) {
+        while (gentle && waitpid(now.supervisor, NULL, __WALL | WNOHANG) == 0) {
+            if (lido__os_time_ns() >= deadline) gentle = false;
+            poll(NULL, 0, 1);
+        }
+        if (!gentle) kill(now.supervisor, SIGKILL);
+        while (!gentle && waitpid(now.supervisor, NULL, __WALL) < 0 && errno == EINTR) {
         }
     }
     now.state = GIVEN_UP;
@@ -132,16 +160,16 @@ static void start(void) {
     sigset_t all, before;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
-    pid_t process = (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, NULL);
-    if (process == 0) become_symbolizer(ends[1], known ? self.path : NULL);
+    pid_t supervisor = clone_plainly();
+    if (supervisor == 0) supervise(ends, known ? self.path : NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     close(ends[1]);
-    if (process < 0) {
+    if (supervisor < 0) {
         close(ends[0]);
         return;
     }
     now.socket = ends[0];
-    now.process = process;
+    now.supervisor = supervisor;
     now.state = RUNNING;
 }
 
@@ -202,7 +230,7 @@ const char *lido__symbolizer_ask(const char *module, size_t offset) {
     if (!lido__symbolizer_is_mine() || now.state == GIVEN_UP) return NULL;
     int saved = errno;
     bool answered = ask(module, offset);
-    if (!answered) give_up();
+    if (!answered) give_up(false);
     errno = saved;
     return answered && strchr(now.text, '\t') != NULL ? now.text : NULL;
 }
@@ -223,7 +251,7 @@ bool lido__symbolizer_open(void) {
 
 void lido__symbolizer_close(void) {
     int saved = errno;
-    if (now.state == RUNNING) give_up();
+    if (now.state == RUNNING) give_up(true);
     LIDO__ATOMIC_STORE(&owner, 0u, release);
     errno = saved;
 }

@@ -43,6 +43,7 @@ typedef struct run {
 
 // The system reads the value of a timer, and then finds that there is no such timer: EINVAL, or EFAULT if it cannot read.
 RAW static bool system_reads(uintptr_t page) {
+    if (page == 0) return false;    // for NULL it would not read at all
     int saved = errno;
     long result = syscall(SYS_setitimer, -1, page << PAGE_SHIFT, NULL);
     bool fault = result != 0 && errno == EFAULT;
