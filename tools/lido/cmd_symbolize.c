@@ -26,7 +26,7 @@
 // clang-format off
 #define FUNCTIONS(X) \
     X(dwfl_begin) X(dwfl_end) X(dwfl_report_offline) X(dwfl_report_end) X(dwfl_module_getelf) \
-    X(dwfl_module_addrinfo) X(dwfl_module_getsrc) X(dwfl_lineinfo) X(dwfl_module_addrdie) \
+    X(dwfl_module_addrinfo) X(dwfl_module_nextcu) X(dwarf_haspc) X(dwarf_getsrc_die) X(dwarf_linesrc) X(dwarf_lineno) X(dwfl_module_addrdie) \
     X(dwfl_build_id_find_elf) X(dwfl_standard_find_debuginfo) X(dwfl_offline_section_address) \
     X(dwarf_tag) X(dwarf_diename) X(dwarf_attr) X(dwarf_formudata) X(dwarf_getsrcfiles) X(dwarf_filesrc) \
     X(dwarf_getscopes) X(dwarf_getscopes_die)
@@ -147,6 +147,15 @@ static int print_scopes(Dwarf_Die *unit, Dwarf_Addr address, const char *file, i
     return printed;
 }
 
+// The unit of an address. libdw's own search knows units that are in .debug_aranges, which clang does not write.
+static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *bias) {
+    Dwarf_Die *unit = dw.dwfl_module_addrdie(module, address, bias);
+    if (unit != NULL) return unit;
+    while ((unit = dw.dwfl_module_nextcu(module, unit, bias)) != NULL && dw.dwarf_haspc(unit, address - *bias) != 1) {
+    }
+    return unit;
+}
+
 static void answer(const source *s, Dwarf_Addr offset) {
     Dwarf_Addr address = offset + s->bias, bias = 0;
     const char *symbol = NULL, *file = NULL;
@@ -156,9 +165,9 @@ static void answer(const source *s, Dwarf_Addr offset) {
         GElf_Sym sym;
         symbol = dw.dwfl_module_addrinfo(s->module, address, &within, &sym, NULL, NULL, NULL);
         if (symbol != NULL && within >= sym.st_size) symbol = NULL;    // the nearest, not the one around it
-        Dwfl_Line *at = dw.dwfl_module_getsrc(s->module, address);
-        if (at != NULL) file = dw.dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL);
-        Dwarf_Die *unit = dw.dwfl_module_addrdie(s->module, address, &bias);
+        Dwarf_Die *unit = unit_of(s->module, address, &bias);
+        Dwarf_Line *at = unit != NULL ? dw.dwarf_getsrc_die(unit, address - bias) : NULL;
+        if (at != NULL && dw.dwarf_lineno(at, &line) == 0) file = dw.dwarf_linesrc(at, NULL, NULL);
         if (unit != NULL) printed = print_scopes(unit, address - bias, file, line, symbol);
     }
     if (printed == 0) print_triple(true, symbol, file, line);
