@@ -13,6 +13,9 @@
 // Threads: any, also in malloc, in signal handlers, before constructors, and in a child of fork or vfork. Nothing is
 // allocated and no lock taken (before glibc 2.35: the loader's, for addresses not seen yet). errno stays as it was.
 //
+// Cost: 10 frames that were seen before take 52 ns built by clang 14 and 74 ns by gcc 12 on a cloud machine of 2 cores, the C
+// library's backtrace() 1.2 to 1.6 us (`test_unit_trace-depot time`). A frame seen first takes about a microsecond.
+//
 // Limits: ends at code without tables (generated at run time), at a frame above 1 MiB, and at one that keeps its frame
 // in another register than rsp or rbp. After dlclose code at an old address may be walked by the old rule; then a frame
 // may be wrong, but never faults: only stack that was seen to be readable is read.

@@ -2,10 +2,15 @@
 // Copyright (c) 2026 the lido authors
 //
 // The depot of stacks: one id a stack, also from many threads at once; what is kept stays; no memory gives id 0.
+// With the word "time" it prints what a stack costs instead, beside the C library's backtrace().
 #include "support.h"
 
 #include "os/os.h"
 #include "trace/stack.h"
+#include "trace/unwind.h"
+
+#include <execinfo.h>
+#include <stdio.h>
 
 enum { THREADS = 4, STACKS = 3000, DEPTH = 12 };
 
@@ -126,7 +131,40 @@ static void no_memory(void **state) {
     assert_int_equal(lido__stack_keep(pcs, count), id);
 }
 
-int main(void) {
+// --- what it costs --------------------------------------------------------------------------------------------------
+
+enum { FRAMES = 10, ROUNDS = 200000 };
+static void *seen[FRAMES];
+static void by_unwind(void) { lido__unwind(seen, FRAMES, 0); }
+static void by_depot(void) { lido__stack_here(0); }
+static void by_backtrace(void) { backtrace(seen, FRAMES); }
+
+static LIDO__NOINLINE void measure(unsigned depth, const char *name, void (*call)(void)) {
+    if (depth > 0) {
+        measure(depth - 1, name, call);
+    } else {
+        double best = 1e9;
+        for (unsigned repeat = 0; repeat < 5; repeat++) {
+            uint64_t start = lido__os_time_ns();
+            for (unsigned i = 0; i < ROUNDS; i++) call();
+            double ns = (double)(lido__os_time_ns() - start) / ROUNDS;
+            if (ns < best) best = ns;
+        }
+        printf("%-20s %8.1f ns, %5.1f a frame\n", name, best, best / FRAMES);
+    }
+    __asm__ volatile("" ::: "memory");
+}
+
+static int print_times(void) {
+    lido__stack_depth_set(FRAMES);
+    measure(20, "lido__unwind", by_unwind);
+    measure(20, "lido__stack_here", by_depot);
+    measure(20, "backtrace", by_backtrace);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "time") == 0) return print_times();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_id_a_stack), cmocka_unit_test(of_the_caller), cmocka_unit_test(depth),
         cmocka_unit_test(no_stack),       cmocka_unit_test(in_a_child),    cmocka_unit_test(no_memory),
