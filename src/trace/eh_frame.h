@@ -23,7 +23,7 @@ typedef struct lido__rule {
     int64_t saved_rbp;    // the caller's rbp is *(CFA - saved_rbp); 0: it is rbp
 } lido__rule;
 
-// Requires: address lies in an instruction, not behind it. Fails: LIDO__LEAVE_UNKNOWN. Cost: about a microsecond.
+// Requires: address lies in an instruction, not behind it. Fails: LIDO__LEAVE_UNKNOWN. Cost: 50 to 70 ns, tables in the cache.
 LIDO__HIDDEN lido__rule lido__eh_frame_rule(uintptr_t address);
 
 #endif

@@ -19,7 +19,7 @@
 enum { LIDO__STACK_DEPTH_MAX = 24 };
 
 // The stack of the caller, from the caller on with skip 0. 0: no memory is left for it.
-// Cost: 81 to 99 ns for 10 addresses of a stack that is known, 25 of them beyond lido__unwind (measured as stated there).
+// Cost: 81 to 99 ns for 10 addresses of a stack that is known, 23 to 29 of them beyond lido__unwind (measured as stated there).
 LIDO__HIDDEN uint32_t lido__stack_here(unsigned skip);
 // The same for addresses from elsewhere; those beyond LIDO__STACK_DEPTH_MAX are left out.
 LIDO__HIDDEN uint32_t lido__stack_keep(void *const *pcs, size_t count);

@@ -24,7 +24,8 @@ typedef struct lido__frame {
     unsigned line;
 } lido__frame;
 
-// Cost: opening and searching the module's file, or a question to the symbolizer: 10 us to some ms.
+// Cost: 50 us for a small program, 150 us for libc, more for more symbols: the module's file is opened and searched. With the
+// symbolizer 8 ms for the first question about a small program and 50 us for the next; 2.5 ms to close it.
 LIDO__HIDDEN void lido__frame_of(void *pc, lido__frame *frame);
 // After lido__frame_of, in the thread that opened the symbolizer: turns the frame of an inlined function into that of
 // the function around it. False, and the frame as it was: there is none.
