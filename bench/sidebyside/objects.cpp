@@ -93,6 +93,13 @@ struct lido_object {
 };
 
 template <class T>
+struct lido_bare {
+    lido::bare_object_pool<T> pool{nullptr, capacity};
+    T *make(std::uint64_t serial) { return pool.make(serial); }
+    void end(T *object) { pool.destroy(object); }
+};
+
+template <class T>
 struct lido_fixed {
     lido::fixed_pool<T, capacity> pool;
     T *make(std::uint64_t serial) { return pool.make(serial); }
@@ -262,6 +269,7 @@ void add_all(side::row &row) {
     using side::owner;
     using side::threads;
     row.add<Work<lido_object<T>>>("lido::object_pool", owner::lido, threads::one);
+    row.add<Work<lido_bare<T>>>("lido::bare_object_pool", owner::lido, threads::one);
     row.add<Work<lido_fixed<T>>>("lido::fixed_pool", owner::lido, threads::one);
     row.add<Work<lido_shared<T>>>("lido::shared_object_pool", owner::lido, threads::any);
     row.add<Work<placed<T, bare_list<T>>>>("bare list", owner::yardstick, threads::one);

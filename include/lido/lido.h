@@ -6,6 +6,7 @@
 #define LIDO_H
 
 #include <lido/arena.h>
+#include <lido/check.h>
 #include <lido/defs.h>
 #include <lido/fixed.h>
 #include <lido/handle.h>

@@ -24,6 +24,7 @@
 #ifndef LIDO_POOL_H
 #define LIDO_POOL_H
 
+#include <lido/check.h>
 #include <lido/defs.h>
 #include <stdbool.h>
 
@@ -91,6 +92,7 @@ typedef struct lido_pool_options {
     lido_exhausted_call *exhausted;    // for LIDO_CALL
     void *exhausted_context;           // passed to it
     uint32_t wait_ms;                  // for LIDO_WAIT: longest wait of an allocation, milliseconds; 0 is no limit
+    lido_check_level check;            // see <lido/check.h>
 } lido_pool_options;
 
 // Counts are in blocks, sizes in bytes. Exact while no other thread is inside a call on this pool; otherwise each

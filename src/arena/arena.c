@@ -5,6 +5,7 @@
 #include "arena/arena.h"
 
 #include "base/atomics.h"
+#include "check/inject.h"
 
 #include <errno.h>
 #include <lido/heap.h>
@@ -74,6 +75,14 @@ static uint64_t first_serial(void) {
     return (uint64_t)LIDO__ATOMIC_ADD(&arenas_made, 1u, relaxed) << 32;
 }
 
+// An arena over a buffer keeps to it: what is there is the caller's to check.
+static void check_if_asked(lido_arena *arena, lido__arena_home home) {
+    arena->check = lido__check_now();
+    if (arena->check < LIDO_CHECK_GUARD || arena->fixed || home == LIDO__HOME_CALLER) return;
+    arena->source = lido__check_source_new("arena", arena->name, arena, 0, 0);
+    arena->face.next = arena->face.limit;
+}
+
 static void bury(lido_arena *arena);
 static void die_with_parent(void *argument) { bury((lido_arena *)argument); }
 
@@ -104,6 +113,7 @@ lido_arena *lido_arena_new(const lido_arena_options *given) {
     };
     arena->growth_first = arena->growth;
     memcpy(arena->name, options.name, strnlen(options.name, LIDO_ARENA_NAME_MAX));
+    check_if_asked(arena, home);
     if (arena->parent != NULL) lido__cleanup_link(arena->parent, &arena->death, die_with_parent, arena);
     return arena;
 }
@@ -120,6 +130,7 @@ static void give_block_back(lido_arena *parent, lido__chunk *home) {
 // No longer in the parent's list of cleanups.
 static void bury(lido_arena *arena) {
     if (!lido__arena_unwind(arena, 0, "lido_arena_free")) return;
+    if (arena->source != NULL) lido__checked_end_all(arena->source, 0, LIDO__END_DESTROY);
     lido__chunk *home = lido__arena_home_chunk(arena);
     lido__arena_drop_to(arena, home);
     lido_arena_trim(arena, 0);
@@ -150,12 +161,21 @@ static void *alloc_here(lido_arena *arena, size_t alignment, size_t size) {
     return block;
 }
 
+static void *alloc_checked(lido_arena *arena, size_t alignment, size_t size) {
+    void *block = NULL;
+    if (!lido__inject(arena->name) && size <= arena->limit_bytes - lido__min(arena->held + arena->source->live_bytes, arena->limit_bytes))
+        block = lido__checked_alloc(arena->source, arena->check, size, alignment, LIDO__CALL_ARENA, arena->serial);
+    if (block == NULL) errno = ENOMEM;
+    return block;
+}
+
 LIDO__NOINLINE void *lido__arena_alloc_slow(lido_arena *arena, size_t alignment, size_t size) {
     if (!lido__is_power_of_two(alignment) || alignment > LIDO_ARENA_ALIGNMENT_MAX) {
         errno = EINVAL;
         return NULL;
     }
     if (size == 0) size = 1;
+    if (LIDO_UNLIKELY(arena->source != NULL)) return alloc_checked(arena, alignment, size);
     void *block = alloc_here(arena, alignment, size);
     if (LIDO_LIKELY(block != NULL)) return block;
     size_t pad_most = lido__max(alignment, LIDO_ARENA_ALIGNMENT) - LIDO_ARENA_ALIGNMENT;
@@ -179,6 +199,7 @@ void *lido_arena_calloc(lido_arena *arena, size_t count, size_t size) {
 
 bool lido_arena_resize(lido_arena *arena, void *p, size_t old_size, size_t new_size) {
     size_t old_bytes = lido__max(old_size, 1), bytes = lido__max(new_size, 1);
+    if (LIDO_UNLIKELY(arena->source != NULL)) return bytes <= old_bytes;
     if ((char *)p + old_bytes != arena->face.next) return bytes <= old_bytes;
     if (bytes > (size_t)(arena->face.limit - (char *)p)) return false;
     if (bytes < old_bytes) lido__arena_note_high(arena);
@@ -195,7 +216,16 @@ void *lido_arena_realloc(lido_arena *arena, void *p, size_t old_size, size_t new
 
 // --- questions ------------------------------------------------------------------------------------------------------
 
+static bool owns_checked(const lido_arena *arena, const void *p) {
+    const lido__checked *record = lido__checked_find(p);
+    if (record == NULL || record->source != arena->source) return false;
+    // relaxed: the arena's thread asks
+    bool live = LIDO__ATOMIC_LOAD(&record->state, relaxed) == LIDO__CHECK_LIVE;
+    return live && (const char *)p >= record->block && (const char *)p < record->block + record->bytes;
+}
+
 bool lido_arena_owns(const lido_arena *arena, const void *p) {
+    if (LIDO_UNLIKELY(arena->source != NULL)) return owns_checked(arena, p);
     uintptr_t place = (uintptr_t)p, end = (uintptr_t)arena->face.next;
     for (const lido__chunk *chunk = arena->current; chunk != NULL; chunk = chunk->link) {
         if (place >= (uintptr_t)chunk->start && place < end) return true;

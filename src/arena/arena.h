@@ -26,11 +26,15 @@
 // rewind of the parent cannot take memory from a child that was made before the mark. A child dies by a cleanup of its
 // parent. Only the children of a fixed arena, which has no stock, stand in a block of it, taken when they are made.
 //
+// In check mode guard and page each block is a checked one (check/check.h), stamped with the serial of its moment: a rewind
+// ends those with stamps at or above the mark's. The chunks are as good as empty then, and the face has no room.
+//
 // Threads: one at a time, for a tree of parents and children.
 #ifndef LIDO_ARENA_ARENA_H
 #define LIDO_ARENA_ARENA_H
 
 #include "base/base.h"
+#include "check/check.h"
 
 #include <lido/arena.h>
 
@@ -76,6 +80,8 @@ struct lido_arena {
     lido__cleanup death;                   // in the parent's list
     lido__arena_home home;                 // [const]
     bool fixed;                            // [const]
+    lido_check_level check;                // [const]
+    lido__check_source *source;            // [const] NULL: not checked
     bool unwinding;                        // cleanups are running
     char name[LIDO_ARENA_NAME_MAX + 1];    // [const]
 };
@@ -88,6 +94,7 @@ LIDO_INLINE lido__chunk *lido__arena_home_chunk(const lido_arena *arena) {
     return (lido__chunk *)((uintptr_t)arena - sizeof(lido__chunk));
 }
 LIDO_INLINE size_t lido__arena_used(const lido_arena *arena) {
+    if (LIDO_UNLIKELY(arena->source != NULL)) return arena->source->live_bytes;
     return arena->used_before + (size_t)(arena->face.next - arena->current->start);
 }
 // Before `used` falls.

@@ -45,6 +45,7 @@ static bool check_mark(const lido_arena *arena, const lido_arena_point *point) {
 bool lido__arena_rewind(lido_arena *arena, lido_arena_point point) {
     if (!check_mark(arena, &point) || !lido__arena_unwind(arena, point.stamp, "lido_arena_rewind")) return false;
     lido__arena_note_high(arena);
+    if (arena->source != NULL) lido__checked_end_all(arena->source, point.stamp, LIDO__END_REWIND);
     lido__arena_drop_to(arena, (lido__chunk *)point.chunk);
     // a block older than the mark may have shrunk since
     if (point.next < arena->face.next) arena->face.next = point.next;
@@ -57,8 +58,9 @@ void lido_arena_rewind(lido_arena *arena, lido_arena_point point) { (void)lido__
 void lido_arena_reset(lido_arena *arena) {
     if (!lido__arena_unwind(arena, 0, "lido_arena_reset")) return;
     lido__arena_note_high(arena);
+    if (arena->source != NULL) lido__checked_end_all(arena->source, 0, LIDO__END_RESET);
     lido__arena_drop_to(arena, lido__arena_home_chunk(arena));
-    arena->face.next = arena->current->start;
+    arena->face.next = arena->source == NULL ? arena->current->start : arena->face.limit;
     arena->depth = 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/atomics.h"
 #include "base/format.h"
 
+#include <lido/check.h>
 #include <string.h>
 
 lido__option_values lido__options = {
@@ -16,7 +17,14 @@ lido__option_values lido__options = {
     .populate = 1,
     .misuse_continues = 0,
     .stats_at_exit = 0,
+    .check = LIDO_CHECK_OFF,
+    .check_sample = 1000,
+    .check_rest_kb = 32 << 10,
+    .check_frames = 16,
+    .leaks_at_exit = 0,
+    .report_json = 0,
 };
+lido__option_texts lido__option_texts_now;
 
 void (*lido__options_warn)(const char *format, ...);
 
@@ -34,15 +42,55 @@ static const lido_option_info table[] = {
     {"on_misuse", "abort|continue", "abort",
      "after the line that reports a misuse; continue ignores the offending call"},
     {"stats", "none|exit", "none", "exit writes one line of totals to stderr when the process ends"},
+    {"check", "off|light|sample:N|guard|page", "off",
+     "find misuse of memory, see <lido/check.h>: in malloc, and in pools that are made from then on; pool.NAME.check=... for "
+     "the pools of one name. Read at start-up. Without N one allocation in 1000 is picked"},
+    {"check_rest_kb", "KiB", "32768",
+     "how much freed memory check=guard keeps from being used again: as much as most programs free in some milliseconds"},
+    {"check_frames", "1..24", "16", "how many callers a stack of check mode has: enough for most, and each costs time"},
+    {"leaks", "none|exit", "none", "exit reports what is alive when the process ends, by call site; needs check=guard or page"},
+    {"report", "FILE", "-", "where reports of check mode go; the default is stderr"},
+    {"report_format", "text|json", "text", "json is one object a line"},
+    {"symbolizer", "PATH", "-", "the command lido, which finds names and lines for stacks; the default is the one in PATH"},
+    {"suppressions", "FILE", "-", "patterns, one a line: leaks with a function, file or pool that fits are not reported"},
+    {"fault", "RULE,...", "-",
+     "make allocations fail: at=N, every=N, chance=PERCENT, seed=N, pool=NAME (malloc is one), site=FUNCTION"},
 };
 enum { OPTION_COUNT = sizeof table / sizeof table[0] };
 
+// Which entry is which: the order of the table.
+enum {
+    PURGE_DELAY_MS, HUGE_FROM_MB, HUGETLB, POPULATE, ON_MISUSE, STATS, CHECK, CHECK_REST_KB, CHECK_FRAMES, LEAKS, REPORT,
+    REPORT_FORMAT, SYMBOLIZER, SUPPRESSIONS, FAULT,
+};
+_Static_assert(FAULT + 1 == OPTION_COUNT, "each entry of the table has its name here");
+
+// NULL for an option whose value is text.
 static _Atomic uint32_t *value_of(size_t option) {
-    _Atomic uint32_t *const values[OPTION_COUNT] = {
-        &lido__options.purge_delay_ms, &lido__options.huge_from_mb,     &lido__options.hugetlb,
-        &lido__options.populate,       &lido__options.misuse_continues, &lido__options.stats_at_exit,
+    static _Atomic uint32_t *const values[OPTION_COUNT] = {
+        [PURGE_DELAY_MS] = &lido__options.purge_delay_ms,
+        [HUGE_FROM_MB] = &lido__options.huge_from_mb,
+        [HUGETLB] = &lido__options.hugetlb,
+        [POPULATE] = &lido__options.populate,
+        [ON_MISUSE] = &lido__options.misuse_continues,
+        [STATS] = &lido__options.stats_at_exit,
+        [CHECK] = &lido__options.check,
+        [CHECK_REST_KB] = &lido__options.check_rest_kb,
+        [CHECK_FRAMES] = &lido__options.check_frames,
+        [LEAKS] = &lido__options.leaks_at_exit,
+        [REPORT_FORMAT] = &lido__options.report_json,
     };
     return values[option];
+}
+
+static char *text_of(size_t option) {
+    switch (option) {
+        case REPORT: return lido__option_texts_now.report;
+        case SYMBOLIZER: return lido__option_texts_now.symbolizer;
+        case SUPPRESSIONS: return lido__option_texts_now.suppressions;
+        case FAULT: return lido__option_texts_now.fault;
+        default: return NULL;
+    }
 }
 
 // The words that stand for numbers. An option that is listed here takes these words; "never" besides numbers.
@@ -52,15 +100,24 @@ static const struct {
     const char *word;
     uint32_t value;
 } words[] = {
-    {1, true, "never", UINT32_MAX},
-    {2, false, "0", 0},
-    {2, false, "1", 1},
-    {3, false, "0", 0},
-    {3, false, "1", 1},
-    {4, false, "abort", 0},
-    {4, false, "continue", 1},
-    {5, false, "none", 0},
-    {5, false, "exit", 1},
+    {HUGE_FROM_MB, true, "never", UINT32_MAX},
+    {HUGETLB, false, "0", 0},
+    {HUGETLB, false, "1", 1},
+    {POPULATE, false, "0", 0},
+    {POPULATE, false, "1", 1},
+    {ON_MISUSE, false, "abort", 0},
+    {ON_MISUSE, false, "continue", 1},
+    {STATS, false, "none", 0},
+    {STATS, false, "exit", 1},
+    {CHECK, false, "off", LIDO_CHECK_OFF},
+    {CHECK, false, "light", LIDO_CHECK_LIGHT},
+    {CHECK, false, "sample", LIDO_CHECK_SAMPLE},
+    {CHECK, false, "guard", LIDO_CHECK_GUARD},
+    {CHECK, false, "page", LIDO_CHECK_PAGE},
+    {LEAKS, false, "none", 0},
+    {LEAKS, false, "exit", 1},
+    {REPORT_FORMAT, false, "text", 0},
+    {REPORT_FORMAT, false, "json", 1},
 };
 enum { WORD_COUNT = sizeof words / sizeof words[0] };
 
@@ -80,6 +137,7 @@ static bool parse_value(size_t option, const char *s, size_t length, uint32_t *o
     }
     uint64_t n;
     if (!numbers || !lido__parse_number(s, length, &n) || n >= UINT32_MAX) return false;
+    if (option == CHECK_FRAMES && (n < 1 || n > 24)) return false;
     *out = (uint32_t)n;
     return true;
 }
@@ -92,6 +150,59 @@ static void warn_pair(const char *what, const char *pair, size_t length, const c
     lido__options_warn("option '%s': %s (%s); ignored", text, what, hint);
 }
 
+// Levels of single pools.
+enum { POOL_RULES_MAX = 32 };
+static struct {
+    char name[32];    // as long as a pool's
+    uint32_t check;
+} pool_rules[POOL_RULES_MAX];
+static unsigned pool_rule_count;
+
+uint32_t lido__options_check_of(const char *pool_name) {
+    for (unsigned i = pool_rule_count; i > 0; i--) {    // the last word counts
+        if (strcmp(pool_rules[i - 1].name, pool_name) == 0) return pool_rules[i - 1].check;
+    }
+    return LIDO__ATOMIC_LOAD(&lido__options.check, relaxed);    // relaxed: see options.h
+}
+
+// pool.NAME.check=LEVEL
+static bool set_pool_pair(const char *pair, size_t length, const char *equals) {
+    static const char suffix[] = ".check";
+    enum { PREFIX = sizeof "pool." - 1, SUFFIX = sizeof suffix - 1 };
+    size_t name_length = (size_t)(equals - pair);
+    if (name_length <= PREFIX + SUFFIX || memcmp(equals - SUFFIX, suffix, SUFFIX) != 0) {
+        warn_pair("unknown name", pair, length, "of a pool: pool.NAME.check");
+        return false;
+    }
+    uint32_t level;
+    if (!parse_value(CHECK, equals + 1, length - name_length - 1, &level)) {
+        warn_pair("bad value", pair, length, table[CHECK].value_help);
+        return false;
+    }
+    name_length -= PREFIX + SUFFIX;
+    if (pool_rule_count == POOL_RULES_MAX || name_length >= sizeof pool_rules[0].name) {
+        warn_pair("cannot be kept", pair, length, "32 pools at most, with names of 31 bytes at most");
+        return false;
+    }
+    memcpy(pool_rules[pool_rule_count].name, pair + PREFIX, name_length);
+    pool_rules[pool_rule_count++].check = level;
+    return true;
+}
+
+static bool set_text(size_t option, const char *pair, size_t length, const char *value, size_t value_length) {
+    if (value_length >= LIDO__OPTION_TEXT_BYTES) {
+        warn_pair("too long", pair, length, "255 bytes at most");
+        return false;
+    }
+    if (same(value, value_length, "-")) value_length = 0;    // none, as the table's default says
+    memcpy(text_of(option), value, value_length);
+    text_of(option)[value_length] = '\0';
+    // calls must come to the slow halves to be made to fail
+    if (option == FAULT && value_length > 0 && LIDO__ATOMIC_LOAD(&lido__options.check, relaxed) == LIDO_CHECK_OFF)
+        LIDO__ATOMIC_STORE(&lido__options.check, (uint32_t)LIDO_CHECK_LIGHT, relaxed);    // relaxed: see options.h
+    return true;
+}
+
 static bool set_pair(const char *pair, size_t length) {
     const char *equals = memchr(pair, '=', length);
     if (equals == NULL) {
@@ -99,27 +210,43 @@ static bool set_pair(const char *pair, size_t length) {
         return false;
     }
     size_t name_length = (size_t)(equals - pair);
+    if (name_length > 5 && memcmp(pair, "pool.", 5) == 0) return set_pool_pair(pair, length, equals);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         if (!same(pair, name_length, table[i].name)) continue;
-        uint32_t value;
-        if (!parse_value(i, equals + 1, length - name_length - 1, &value)) {
+        const char *value = equals + 1;
+        size_t value_length = length - name_length - 1;
+        if (text_of(i) != NULL) return set_text(i, pair, length, value, value_length);
+        uint32_t number;
+        if (!parse_value(i, value, value_length, &number)) {
             warn_pair("bad value", pair, length, table[i].value_help);
             return false;
         }
-        LIDO__ATOMIC_STORE(value_of(i), value, relaxed);    // relaxed: see options.h
+        LIDO__ATOMIC_STORE(value_of(i), number, relaxed);    // relaxed: see options.h
         return true;
     }
     warn_pair("unknown name", pair, length, "'lido options' lists them");
     return false;
 }
 
+// The N of check=sample:N, which is a piece of its own. False: there is none.
+static bool set_sample(const char *text, size_t length) {
+    static const char after[] = "check=sample:";
+    enum { AFTER = sizeof after - 1 };
+    uint64_t n;
+    if (memcmp(text - AFTER, after, AFTER) != 0 || !lido__parse_number(text, length, &n)) return false;
+    if (n == 0 || n >= UINT32_MAX) return false;
+    LIDO__ATOMIC_STORE(&lido__options.check_sample, (uint32_t)n, relaxed);    // relaxed: see options.h
+    return true;
+}
+
 int lido_options_set(const char *text) {
     int bad = 0;
-    while (text != NULL && *text != '\0') {
-        size_t length = strcspn(text, ":");
-        if (length > 0 && !set_pair(text, length)) bad++;
-        text += length;
-        if (*text == ':') text++;
+    for (const char *piece = text; piece != NULL && *piece != '\0';) {
+        size_t length = strcspn(piece, ":");
+        bool sample = piece - text >= (ptrdiff_t)sizeof "check=sample:" - 1 && set_sample(piece, length);
+        if (length > 0 && !sample && !set_pair(piece, length)) bad++;
+        piece += length;
+        if (*piece == ':') piece++;
     }
     return bad;
 }
@@ -134,10 +261,16 @@ bool lido_option_text(const char *name, char *buffer, size_t buffer_bytes) {
     lido__text text = lido__text_over(buffer, buffer_bytes);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         if (strcmp(name, table[i].name) != 0) continue;
+        if (text_of(i) != NULL) {
+            lido__text_string(&text, text_of(i)[0] != '\0' ? text_of(i) : "-");
+            return true;
+        }
         uint32_t value = LIDO__ATOMIC_LOAD(value_of(i), relaxed);
         for (size_t w = 0; w < WORD_COUNT; w++) {
             if (words[w].option != i || words[w].value != value) continue;
             lido__text_string(&text, words[w].word);
+            if (i == CHECK && value == LIDO_CHECK_SAMPLE)
+                lido__text_format(&text, ":%u", (unsigned)LIDO__ATOMIC_LOAD(&lido__options.check_sample, relaxed));
             return true;
         }
         lido__text_number(&text, value);

@@ -6,6 +6,7 @@
 #include "heap/heap.h"
 
 #include "heap/bump.h"
+#include "heap/checked.h"
 #include "os/report.h"
 #include "slab/mapping.h"
 #include "slab/slab_list.h"
@@ -18,6 +19,7 @@ struct lido_heap {
     lido__lock lock;                        // used if shared
     bool shared;                            // [const]
     char name[LIDO_POOL_NAME_MAX + 1];      // [const]
+    lido__check_source *source;             // [const] in check mode guard and page; else NULL
     bool bumps;                             // [const] small blocks come from `bump`, and there are no pools
     lido__bump bump;                        // [lock:heap]
     lido_pool *pools[LIDO__CLASS_COUNT];    // [lock:heap] NULL until used
@@ -84,6 +86,7 @@ lido_heap *lido_heap_new(const lido_heap_options *options) {
     heap->shared = options->threads == LIDO_SHARED;
     heap->bumps = options->bump;
     strncpy(heap->name, options->name != NULL ? options->name : defaults.name, LIDO_POOL_NAME_MAX);
+    if (lido__heap_is_checked()) heap->source = lido__check_source_new("heap", heap->name, heap, 0, 0);
     list_heap(heap);
     return heap;
 }
@@ -99,6 +102,7 @@ static void free_large_ones(lido_heap *heap) {
 
 void lido_heap_reset(lido_heap *heap) {
     if (heap == NULL) return;
+    if (heap->source != NULL) lido__checked_end_all(heap->source, 0, LIDO__END_RESET);
     for (unsigned i = 0; i < LIDO__CLASS_COUNT; i++) {
         if (heap->pools[i] != NULL) lido_pool_reset(heap->pools[i]);
     }
@@ -108,6 +112,7 @@ void lido_heap_reset(lido_heap *heap) {
 
 void lido_heap_destroy(lido_heap *heap) {
     if (heap == NULL) return;
+    if (heap->source != NULL) lido__checked_end_all(heap->source, 0, LIDO__END_DESTROY);
     unlist_heap(heap);
     lido__bump_release(&heap->bump);
     for (unsigned i = 0; i < LIDO__CLASS_COUNT; i++) {
@@ -173,6 +178,7 @@ static void *small_alloc(lido_heap *heap, size_t size) {
 }
 
 void *lido_heap_alloc(lido_heap *heap, size_t size) {
+    if (LIDO_UNLIKELY(heap->source != NULL)) return lido__heap_checked_alloc(heap->source, size, 1, LIDO__CALL_MALLOC);
     if (size <= LIDO__SMALL_MAX) return small_alloc(heap, size != 0 ? size : 1);
     bool zero;
     return lido__large_alloc(size, 1, heap, &zero);
@@ -183,8 +189,10 @@ void *lido_heap_alloc_aligned(lido_heap *heap, size_t alignment, size_t size) {
         errno = EINVAL;
         return NULL;
     }
-    if (size == 0) size = 1;
     if (alignment <= 16) return lido_heap_alloc(heap, size);
+    if (LIDO_UNLIKELY(heap->source != NULL))
+        return lido__heap_checked_alloc(heap->source, size, alignment, LIDO__CALL_MALLOC);
+    if (size == 0) size = 1;
     if (size <= LIDO__SMALL_MAX && alignment <= LIDO__SMALL_MAX && lido__round_up(size, alignment) <= LIDO__SMALL_MAX) {
         if (heap->bumps) return bump_alloc(heap, size, alignment);
         return small_alloc(heap, lido__aligned_class_bytes(size, alignment));
@@ -201,7 +209,7 @@ void *lido_heap_realloc(lido_heap *heap, void *p, size_t size) {
     }
     size_t old_bytes = lido_usable_size(p);
     if (old_bytes == 0) return NULL;    // no block of lido: reported
-    if (size <= old_bytes && size >= old_bytes / 2) return p;
+    if (size <= old_bytes && size >= old_bytes / 2 && heap->source == NULL) return p;
     void *moved = lido_heap_alloc(heap, size);
     if (moved == NULL) return NULL;
     memcpy(moved, p, lido__min(old_bytes, size));

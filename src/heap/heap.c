@@ -4,9 +4,12 @@
 // lido_malloc and its family: which way a request goes, and the slow halves. See heap.h.
 #include "heap/heap.h"
 
+#include "check/inject.h"
 #include "heap/bump.h"
+#include "heap/checked.h"
 #include "os/os.h"
 #include "os/report.h"
+#include "pool/watched.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,13 +21,28 @@ static lido_pool classes[LIDO__CLASS_COUNT];
 // Made one by one, when first needed: a small program uses a few, and all of them are ten pages.
 static _Atomic uint8_t class_made[LIDO__CLASS_COUNT];    // [atomic:class]
 
+// In check mode light and sample a class is a watched pool: the window names its bin as ever, which stays empty, and its blocks
+// go through another one.
+static void make_pool(lido_pool *pool, lido_pool_options *options, unsigned entry) {
+    lido_check_level level = lido__check_now();
+    unsigned own = level == LIDO_CHECK_LIGHT || level == LIDO_CHECK_SAMPLE ? lido__entry_new() : 0;
+    if (own == 0) {
+        lido__pool_init(pool, options, entry);
+        return;
+    }
+    options->check = level;
+    lido__pool_init(pool, options, own);
+    pool->slabs.entry = (uint16_t)entry;
+    lido__registry_name(entry, pool);
+}
+
 static LIDO__COLD void make_class(unsigned size_class) {
     lido__start();
     lido__lock_acquire(lido__making_lock(), LIDO__RANK_MAKING);
     if (LIDO__ATOMIC_LOAD(&class_made[size_class], relaxed) == 0) {    // relaxed: written under this lock
         lido_pool_options options = {
             .name = "malloc", .block_size = lido__class_bytes(size_class), .threads = LIDO_SHARED};
-        lido__pool_init(&classes[size_class], &options, lido__class_entry(size_class));
+        make_pool(&classes[size_class], &options, lido__class_entry(size_class));
         classes[size_class].anonymous = true;
         // release, pairs with class_pool
         LIDO__ATOMIC_STORE(&class_made[size_class], (uint8_t)1, release);
@@ -39,6 +57,8 @@ LIDO_INLINE lido_pool *class_pool(size_t size) {
     return &classes[size_class];
 }
 
+lido_pool *lido__class_pool(size_t size) { return class_pool(size); }
+
 static void *out_of_memory(void) {
     errno = ENOMEM;
     return NULL;
@@ -47,7 +67,9 @@ static void *out_of_memory(void) {
 // --- malloc, calloc, aligned ----------------------------------------------------------------------------------------
 
 static LIDO__NOINLINE void *small_refill(size_t size) {
-    void *block = lido__bin_alloc_slow(class_pool(size));
+    lido_pool *pool = class_pool(size != 0 ? size : 1);
+    if (LIDO_UNLIKELY(lido__check_now() != LIDO_CHECK_OFF)) return lido__heap_small_checked(pool, size, LIDO__CALL_MALLOC);
+    void *block = lido__bin_alloc_slow(pool);
     return LIDO_LIKELY(block != NULL) ? block : out_of_memory();
 }
 
@@ -58,11 +80,13 @@ LIDO_INLINE void *small_alloc(size_t size) {
 }
 
 static LIDO__NOINLINE void *large_alloc(size_t size) {
+    if (lido__heap_is_checked()) return lido__heap_checked_alloc(&lido__check_malloc_source, size, 1, LIDO__CALL_MALLOC);
+    if (LIDO_UNLIKELY(lido__inject("malloc"))) return out_of_memory();
     bool zero;
     return lido__large_alloc(size, 1, NULL, &zero);
 }
 
-void *lido__malloc_tiny_refill(size_t size) { return small_refill(size != 0 ? size : 1); }
+void *lido__malloc_tiny_refill(size_t size) { return small_refill(size); }
 
 void *lido__malloc_not_tiny(size_t size) {
     return LIDO_LIKELY(size <= LIDO__SMALL_MAX) ? small_alloc(size) : large_alloc(size);
@@ -77,8 +101,8 @@ void *lido_calloc(size_t count, size_t size) {
         void *block = lido__malloc(bytes);
         return LIDO_LIKELY(block != NULL) ? memset(block, 0, bytes) : NULL;
     }
-    bool zero;
-    void *block = lido__large_alloc(bytes, 1, NULL, &zero);
+    bool zero = false;
+    void *block = lido__check_now() != LIDO_CHECK_OFF ? large_alloc(bytes) : lido__large_alloc(bytes, 1, NULL, &zero);
     return block != NULL && !zero ? memset(block, 0, bytes) : block;
 }
 
@@ -88,6 +112,8 @@ void *lido_aligned_alloc(size_t alignment, size_t size) {
         return NULL;
     }
     if (alignment <= 16) return lido__malloc(size);
+    if (lido__heap_is_checked())
+        return lido__heap_checked_alloc(&lido__check_malloc_source, size, alignment, LIDO__CALL_MALLOC);
     if (size == 0) size = 1;
     if (size <= LIDO__SMALL_MAX && alignment <= LIDO__SMALL_MAX && lido__round_up(size, alignment) <= LIDO__SMALL_MAX) {
         return small_alloc(lido__aligned_class_bytes(size, alignment));
@@ -132,6 +158,10 @@ bool lido__foreign_block(const char *call, const void *p, bool *loader) {
 
 static LIDO__COLD void free_unknown(void *p) {
     if (p == NULL || lido__huge_free(p)) return;
+    if (lido__checked_find(p) != NULL) {    // one too large for a segment
+        lido__heap_checked_free(p, LIDO__CALL_ANY, SIZE_MAX);
+        return;
+    }
     bool loader;
     if (lido__foreign_block("free", p, &loader) && !loader) lido__foreign_malloc.free(p);
 }
@@ -157,6 +187,8 @@ static void free_slow_pool(void *p) {
 static void free_binned(lido_pool *pool, void *p) {
     if (LIDO_LIKELY(pool->way == LIDO__WAY_BINS)) {
         lido__bin_free_slow(pool, p);
+    } else if (pool->way == LIDO__WAY_WATCHED && pool->anonymous) {
+        if (lido__slabs_check_start(&pool->slabs, p, "free")) lido__watched_free(pool, p);
     } else {
         lido__pool_free_slow(pool, p);
     }
@@ -167,6 +199,7 @@ void lido__free_slow(void *p) {
     unsigned entry = lido__window_entry(p);
     switch (entry) {
         case LIDO__ENTRY_NONE: free_unknown(p); break;
+        case LIDO__ENTRY_CHECK: lido__heap_checked_free(p, LIDO__CALL_MALLOC, SIZE_MAX); break;
         case LIDO__ENTRY_LARGE: lido__large_free(p); break;
         case LIDO__ENTRY_SLOW: free_slow_pool(p); break;
         case LIDO__ENTRY_META: lido__misuse("free(%p): memory that lido uses for itself", p); break;
@@ -176,14 +209,10 @@ void lido__free_slow(void *p) {
 }
 
 void lido_free(void *p) { lido__free(p); }
-void lido_free_sized(void *p, size_t size) {
-    (void)size;
-    lido__free(p);
-}
+void lido_free_sized(void *p, size_t size) { lido__free_sized(p, LIDO__CALL_MALLOC, size); }
 void lido_free_aligned_sized(void *p, size_t alignment, size_t size) {
-    (void)alignment;
-    (void)size;
-    lido__free(p);
+    (void)alignment;    // whoever knows the size rarely errs there, and a block with more than was asked for is not wrong
+    lido__free_sized(p, LIDO__CALL_MALLOC, size);
 }
 
 // --- size and realloc -----------------------------------------------------------------------------------------------
@@ -197,6 +226,7 @@ static size_t usable(const void *p, unsigned entry) {
         if (slab->kind == LIDO__RUN_BUMP) return lido__bump_usable(p);
         return slab->set != NULL ? slab->set->block_bytes : 0;
     }
+    if (entry == LIDO__ENTRY_CHECK) return lido__checked_bytes(p);
     return entry == LIDO__ENTRY_NONE ? lido__huge_usable(p) : 0;
 }
 
@@ -210,9 +240,15 @@ static bool starts_block(const char *call, const void *p, unsigned entry) {
     return set == NULL || lido__slabs_check_start(set, p, call);
 }
 
+static bool is_checked(const void *p, unsigned entry) {
+    if (LIDO_LIKELY(entry != LIDO__ENTRY_NONE)) return entry == LIDO__ENTRY_CHECK;
+    return lido__heap_is_checked() && lido__checked_find(p) != NULL;    // a mapping of its own
+}
+
 size_t lido_usable_size(const void *p) {
     if (p == NULL) return 0;
     unsigned entry = lido__window_entry(p);
+    if (LIDO_UNLIKELY(is_checked(p, entry))) return lido__heap_checked_bytes(p, "malloc_usable_size");
     if (LIDO_UNLIKELY(!starts_block("malloc_usable_size", p, entry))) return 0;
     size_t bytes = usable(p, entry);
     if (LIDO_LIKELY(bytes != 0)) return bytes;
@@ -251,6 +287,7 @@ void *lido_realloc(void *p, size_t size) {
     }
     if (LIDO_UNLIKELY(size > PTRDIFF_MAX)) return out_of_memory();
     unsigned entry = lido__window_entry(p);
+    if (LIDO_UNLIKELY(is_checked(p, entry))) return lido__heap_checked_realloc(p, size);
     if (LIDO_UNLIKELY(!starts_block("realloc", p, entry))) return NULL;
     size_t old_bytes = usable(p, entry);
     if (LIDO_UNLIKELY(old_bytes == 0)) return realloc_foreign(p, size);

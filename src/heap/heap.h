@@ -14,6 +14,7 @@
 #ifndef LIDO_HEAP_HEAP_H
 #define LIDO_HEAP_HEAP_H
 
+#include "check/check.h"
 #include "heap/size_class.h"
 #include "pool/thread.h"
 
@@ -23,6 +24,8 @@ LIDO__NOINLINE LIDO__HIDDEN void *
 lido__malloc_tiny_refill(size_t size);                                   // size <= LIDO__TINY_MAX, and the bin is empty
 LIDO__NOINLINE LIDO__HIDDEN void *lido__malloc_not_tiny(size_t size);    // size > LIDO__TINY_MAX
 LIDO__NOINLINE LIDO__HIDDEN void lido__free_slow(void *p);
+// The pool of a size class, made if need be. Requires: 1 <= size <= LIDO__SMALL_MAX.
+LIDO__HIDDEN lido_pool *lido__class_pool(size_t size);
 
 LIDO_INLINE void *lido__malloc(size_t size) {
     if (LIDO_UNLIKELY(size > LIDO__TINY_MAX)) return lido__malloc_not_tiny(size);
@@ -30,8 +33,24 @@ LIDO_INLINE void *lido__malloc(size_t size) {
     return LIDO_LIKELY(block != NULL) ? block : lido__malloc_tiny_refill(size);
 }
 
+LIDO_INLINE bool lido__free_fast(void *p) {
+    return LIDO_LIKELY(lido__bin_push(lido__bin_at(lido__self, lido__window_entry(p)), p));
+}
 LIDO_INLINE void lido__free(void *p) {
-    if (LIDO_UNLIKELY(!lido__bin_push(lido__bin_at(lido__self, lido__window_entry(p)), p))) lido__free_slow(p);
+    if (!lido__free_fast(p)) lido__free_slow(p);
+}
+
+// For calls that say how the block was made, or its size (SIZE_MAX: not): as good, and told to check mode.
+LIDO__NOINLINE LIDO__HIDDEN void lido__free_as(void *p, lido__check_call call, size_t bytes);
+LIDO_INLINE void lido__free_sized(void *p, lido__check_call call, size_t bytes) {
+    if (!lido__free_fast(p)) lido__free_as(p, call, bytes);
+}
+// The slow halves of new: lido__malloc's, told to check mode. `size` 0 is 1.
+LIDO__NOINLINE LIDO__HIDDEN void *lido__new_refill(size_t size, lido__check_call call);
+LIDO_INLINE void *lido__new(size_t size, lido__check_call call) {
+    if (LIDO_UNLIKELY(size > LIDO__TINY_MAX)) return lido__new_refill(size, call);
+    void *block = lido__bin_pop(lido__bin_at(lido__self, lido__tiny_entry(size)));
+    return LIDO_LIKELY(block != NULL) ? block : lido__new_refill(size, call);
 }
 
 // What to do with blocks that the C library's own malloc gave out before ours was in place, or behind its back. NULL in the

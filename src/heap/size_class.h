@@ -28,7 +28,7 @@ enum {
     LIDO__LARGE_MAX = 8 << 20,
 };
 _Static_assert(LIDO__CLASS_FIRST_BIN *LIDO__BIN_BYTES == 16, "the first class is that of 16 bytes");
-_Static_assert((LIDO__CLASS_FIRST_BIN + LIDO__CLASS_COUNT) * LIDO__BIN_BYTES <= LIDO__ENTRY_LARGE,
+_Static_assert((LIDO__CLASS_FIRST_BIN + LIDO__CLASS_COUNT) * LIDO__BIN_BYTES <= LIDO__ENTRY_CHECK,
                "classes end before others begin");
 
 // Requires: size <= LIDO__TINY_MAX.

@@ -8,6 +8,7 @@
 // The nothrow forms are not here: the C++ library's own call the throwing ones and catch, which C cannot.
 //
 // The names are those of the Itanium C++ ABI with size_t as unsigned long (m) or unsigned int (j).
+#include "heap/checked.h"
 #include "heap/heap.h"
 
 #include <stdlib.h>
@@ -25,47 +26,51 @@ typedef void (*new_handler)(void);
 extern new_handler _ZSt15get_new_handlerv(void) __attribute__((weak));
 extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak, noreturn));
 
-static void *allocate(size_t size, size_t alignment) {
-    return alignment <= 16 ? lido__malloc(size) : lido_aligned_alloc(alignment, size);
+static void *allocate(size_t size, size_t alignment, lido__check_call call) {
+    if (alignment <= 16) return lido__new(size, call);
+    if (lido__heap_is_checked()) return lido__heap_checked_alloc(&lido__check_malloc_source, size, alignment, call);
+    return lido_aligned_alloc(alignment, size);
 }
 
 // C++ [new.delete.single]: call the handler until it has found memory, throws, or is taken away.
-static LIDO__COLD void *allocate_or_throw(size_t size, size_t alignment) {
+static LIDO__COLD void *allocate_or_throw(size_t size, size_t alignment, lido__check_call call) {
     for (;;) {
         new_handler handler = _ZSt15get_new_handlerv != NULL ? _ZSt15get_new_handlerv() : NULL;
         if (handler == NULL) break;
         handler();
-        void *p = allocate(size, alignment);
+        void *p = allocate(size, alignment, call);
         if (p != NULL) return p;
     }
     if (_ZSt17__throw_bad_allocv != NULL) _ZSt17__throw_bad_allocv();
     abort();
 }
 
-LIDO_INLINE void *throwing(size_t size) {
-    void *p = lido__malloc(size);
-    return LIDO_LIKELY(p != NULL) ? p : allocate_or_throw(size, 1);
+LIDO_INLINE void *throwing(size_t size, lido__check_call call) {
+    void *p = lido__new(size, call);
+    return LIDO_LIKELY(p != NULL) ? p : allocate_or_throw(size, 1, call);
 }
-LIDO_INLINE void *throwing_aligned(size_t size, size_t alignment) {
-    void *p = allocate(size, alignment);
-    return LIDO_LIKELY(p != NULL) ? p : allocate_or_throw(size, alignment);
+LIDO_INLINE void *throwing_aligned(size_t size, size_t alignment, lido__check_call call) {
+    void *p = allocate(size, alignment, call);
+    return LIDO_LIKELY(p != NULL) ? p : allocate_or_throw(size, alignment, call);
 }
+static const lido__check_call ONE = LIDO__CALL_NEW, ARRAY = LIDO__CALL_NEW_ARRAY;
+
 // new, new[]; with alignment
-EXPORT void *SIZED(_Znw, )(size_t size) { return throwing(size); }
-EXPORT void *SIZED(_Zna, )(size_t size) { return throwing(size); }
-EXPORT void *SIZED(_Znw, St11align_val_t)(size_t size, size_t alignment) { return throwing_aligned(size, alignment); }
-EXPORT void *SIZED(_Zna, St11align_val_t)(size_t size, size_t alignment) { return throwing_aligned(size, alignment); }
+EXPORT void *SIZED(_Znw, )(size_t size) { return throwing(size, ONE); }
+EXPORT void *SIZED(_Zna, )(size_t size) { return throwing(size, ARRAY); }
+EXPORT void *SIZED(_Znw, St11align_val_t)(size_t size, size_t alignment) { return throwing_aligned(size, alignment, ONE); }
+EXPORT void *SIZED(_Zna, St11align_val_t)(size_t size, size_t alignment) { return throwing_aligned(size, alignment, ARRAY); }
 
 // delete, delete[]; with alignment; with size; with both
-EXPORT void _ZdlPv(void *p) { lido__free(p); }
-EXPORT void _ZdaPv(void *p) { lido__free(p); }
-EXPORT void _ZdlPvSt11align_val_t(void *p, size_t alignment) { (void)alignment, lido__free(p); }
-EXPORT void _ZdaPvSt11align_val_t(void *p, size_t alignment) { (void)alignment, lido__free(p); }
-EXPORT void SIZED(_ZdlPv, )(void *p, size_t size) { (void)size, lido__free(p); }
-EXPORT void SIZED(_ZdaPv, )(void *p, size_t size) { (void)size, lido__free(p); }
+EXPORT void _ZdlPv(void *p) { lido__free_sized(p, ONE, SIZE_MAX); }
+EXPORT void _ZdaPv(void *p) { lido__free_sized(p, ARRAY, SIZE_MAX); }
+EXPORT void _ZdlPvSt11align_val_t(void *p, size_t alignment) { (void)alignment, lido__free_sized(p, ONE, SIZE_MAX); }
+EXPORT void _ZdaPvSt11align_val_t(void *p, size_t alignment) { (void)alignment, lido__free_sized(p, ARRAY, SIZE_MAX); }
+EXPORT void SIZED(_ZdlPv, )(void *p, size_t size) { lido__free_sized(p, ONE, size); }
+EXPORT void SIZED(_ZdaPv, )(void *p, size_t size) { lido__free_sized(p, ARRAY, size); }
 EXPORT void SIZED(_ZdlPv, St11align_val_t)(void *p, size_t size, size_t alignment) {
-    (void)size, (void)alignment, lido__free(p);
+    (void)alignment, lido__free_sized(p, ONE, size);
 }
 EXPORT void SIZED(_ZdaPv, St11align_val_t)(void *p, size_t size, size_t alignment) {
-    (void)size, (void)alignment, lido__free(p);
+    (void)alignment, lido__free_sized(p, ARRAY, size);
 }

@@ -26,6 +26,7 @@ typedef enum lido__rank {
     LIDO__RANK_REGISTRY,      // the lists of threads and of pools
     LIDO__RANK_POOL,          // stock and counters of one pool
     LIDO__RANK_SLABS,         // the slabs of one pool
+    LIDO__RANK_CHECK,         // a shape or a source of checked blocks
     LIDO__RANK_SEGMENTS,      // slices, segments, the window
     LIDO__RANK_HUGE,          // the table and cache of huge objects
 } lido__rank;

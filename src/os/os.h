@@ -77,6 +77,12 @@ LIDO__HIDDEN bool lido__os_thread_exit_arm(void *argument);
 LIDO__HIDDEN bool lido__os_barrier_everywhere(void);
 
 LIDO__HIDDEN void lido__os_write_error(const char *text, size_t length);
+// A file to append to, made if need be; -1: refused. Writing to -1 writes to stderr.
+LIDO__HIDDEN int lido__os_append_to(const char *path);
+LIDO__HIDDEN void lido__os_write_to(int file, const char *text, size_t length);
+// Reads a file from its start, up to `bytes`; the number read, or -1 if it cannot be opened.
+LIDO__HIDDEN ptrdiff_t lido__os_read_file(const char *path, char *buffer, size_t bytes);
+LIDO__HIDDEN void lido__os_close(int file);
 // What lies at p, from the system's own map: one of the kinds below, and for a file its name in `name`.
 typedef enum lido__os_place {
     LIDO__PLACE_UNKNOWN,    // the map cannot be read now
@@ -88,6 +94,11 @@ typedef enum lido__os_place {
     LIDO__PLACE_ANONYMOUS,
 } lido__os_place;
 LIDO__HIDDEN lido__os_place lido__os_describe(const void *p, char *name, size_t name_bytes);
+
+// Has `tell` called in the handler of every fault of an access (SIGSEGV, SIGBUS), with the address and the ucontext_t. True: it is dealt
+// with, and the instruction runs again; false: whoever was there before gets it. Once a process; a handler that the program sets later
+// takes its place.
+LIDO__HIDDEN void lido__os_watch_faults(bool (*tell)(void *address, bool write, const void *context));
 
 // Waits until *word != value (or spuriously); wakes one waiter.
 LIDO__HIDDEN void lido__os_wait(_Atomic uint32_t *word, uint32_t value);

@@ -265,18 +265,6 @@ bool lido__os_thread_exit_arm(void *argument) {
     return done;
 }
 
-void lido__os_write_error(const char *text, size_t length) {
-    int saved = errno;
-    while (length > 0) {
-        ssize_t n = write(STDERR_FILENO, text, length);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) break;
-        text += n;
-        length -= (size_t)n;
-    }
-    errno = saved;
-}
-
 void lido__os_wait(_Atomic uint32_t *word, uint32_t value) {
     int saved = errno;
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);

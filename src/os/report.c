@@ -36,6 +36,10 @@ void lido__misuse(const char *format, ...) {
     va_start(arguments, format);
     write_line(format, arguments);
     va_end(arguments);
+    lido__misuse_end();
+}
+
+void lido__misuse_end(void) {
     if (LIDO__ATOMIC_LOAD(&lido__options.misuse_continues, relaxed) != 0) return;    // relaxed: see options.h
     lido__lock_exempt = true;
     abort();

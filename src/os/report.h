@@ -12,5 +12,7 @@
 LIDO__COLD LIDO__HIDDEN void lido__warn(const char *format, ...);
 // Misuse by the program: warns, then aborts unless the option on_misuse=continue is set.
 LIDO__COLD LIDO__HIDDEN void lido__misuse(const char *format, ...);
+// The second half of it, for reports that are longer than a line.
+LIDO__COLD LIDO__HIDDEN void lido__misuse_end(void);
 
 #endif

@@ -5,6 +5,7 @@
 // others; both are written together under the pool's lock, and the second under the slabs' too.
 #include "pool/exhaustion.h"
 
+#include "check/inject.h"
 #include "pool/bounded.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ size_t lido__growth_step(const lido_pool *pool, size_t held) {
 static bool set_capacity_locked(lido_pool *pool, size_t capacity) {
     // what a stock holds is issued too, so the slabs' limit may stay above its own, which counts
     bool fits = lido__slabs_set_capacity(&pool->slabs, capacity);
-    if (pool->way == LIDO__WAY_STOCK) fits = pool->live <= capacity;
+    if (lido__pool_counts_live(pool)) fits = pool->live <= capacity;
     if (fits) LIDO__ATOMIC_STORE(&pool->capacity, capacity, relaxed);    // see lido__pool_capacity
     return fits;
 }
@@ -35,7 +36,7 @@ bool lido__capacity_set(lido_pool *pool, size_t capacity) {
 }
 
 static bool is_full_locked(lido_pool *pool, size_t capacity) {
-    if (pool->way == LIDO__WAY_STOCK) return pool->live >= capacity;
+    if (lido__pool_counts_live(pool)) return pool->live >= capacity;
     lido__lock_acquire(&pool->slabs.lock, LIDO__RANK_SLABS);
     bool full = pool->slabs.issued >= capacity;
     lido__lock_release(&pool->slabs.lock, LIDO__RANK_SLABS);
@@ -55,7 +56,7 @@ void lido__capacity_lower(lido_pool *pool) {
     if (pool->on_exhausted != LIDO_GROW) return;
     lido__lock_acquire(&pool->lock, LIDO__RANK_POOL);
     lido__lock_acquire(&pool->slabs.lock, LIDO__RANK_SLABS);
-    size_t out = pool->way == LIDO__WAY_STOCK ? pool->live : pool->slabs.issued;
+    size_t out = lido__pool_counts_live(pool) ? pool->live : pool->slabs.issued;
     size_t capacity = lido__max(pool->capacity_first, out);
     pool->slabs.capacity = lido__max(capacity, pool->slabs.issued);
     LIDO__ATOMIC_STORE(&pool->capacity, capacity, relaxed);    // see lido__pool_capacity
@@ -74,12 +75,20 @@ static void *attempt_twice(lido_pool *pool, lido__attempt *attempt, void *contex
     *refused = false;
     void *got = attempt(pool, context, refused);
     if (LIDO_LIKELY(got != NULL) || !*refused) return got;
-    if (pool->way == LIDO__WAY_BINS || lido__reclaim(0) == 0) return NULL;    // way bins has done that itself
+    if (lido__pool_reclaims(pool) || lido__reclaim(0) == 0) return NULL;    // then it has done that itself
     *refused = false;
     return attempt(pool, context, refused);
 }
 
+// Only pools in check mode are asked: the inline halves of the others do not come here.
+static bool fails_on_demand(const lido_pool *pool) {
+    if (LIDO_LIKELY(pool->check <= LIDO_CHECK_OFF) || !lido__inject(pool->name)) return false;
+    errno = ENOMEM;
+    return true;
+}
+
 void *lido__pool_try(lido_pool *pool) {
+    if (fails_on_demand(pool)) return NULL;
     bool refused;
     void *block = attempt_twice(pool, lido__attempt_block, NULL, &refused);
     if (block == NULL) errno = ENOMEM;
@@ -119,6 +128,10 @@ static void *queue_for(lido_pool *pool, lido__attempt *attempt, void *context, v
 void *lido__pool_obtain(lido_pool *pool, lido__attempt *attempt, void *context, void (*gave_up)(lido_pool *, void *)) {
     bool refused = false;
     void *got = NULL;
+    if (fails_on_demand(pool)) {
+        if (gave_up != NULL) gave_up(pool, context);
+        return NULL;
+    }
     int before = errno, error = ENOMEM;
     if (LIDO_LIKELY(!lido__wait_queue_is_used(&pool->wait)) || lido__lock_exempt) {
         got = attempt_twice(pool, attempt, context, &refused);

@@ -8,7 +8,9 @@
 #include "os/os.h"
 #include "os/report.h"
 #include "pool/bounded.h"
+#include "pool/checked.h"
 #include "pool/exhaustion.h"
+#include "pool/watched.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,6 +29,11 @@ static uint32_t batch_for(size_t block_bytes) {
 }
 
 static lido__way way_for(const lido_pool_options *options) {
+    if (options->check >= LIDO_CHECK_GUARD) return LIDO__WAY_CHECKED;
+    if (options->check >= LIDO_CHECK_LIGHT) {
+        bool bins = options->threads == LIDO_SHARED && options->order == LIDO_LIFO && options->capacity == 0;
+        return bins ? LIDO__WAY_WATCHED : LIDO__WAY_STOCK;
+    }
     if (options->order == LIDO_FIFO || options->threads == LIDO_CONFINED) return LIDO__WAY_STOCK;
     if (options->threads == LIDO_LOCAL) return LIDO__WAY_FACE;
     return options->capacity != 0 ? LIDO__WAY_BOUNDED : LIDO__WAY_BINS;
@@ -79,7 +86,9 @@ void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned
     size_t least = options->growth;
     if (options->capacity != 0 && options->on_exhausted != LIDO_GROW && least > options->capacity)
         least = options->capacity;
-    lido__slabs_init(&pool->slabs, block_bytes, align, least, bin != 0 ? bin : LIDO__ENTRY_SLOW);
+    pool->watched = options->check == LIDO_CHECK_LIGHT || options->check == LIDO_CHECK_SAMPLE;
+    bool seen = bin != 0 && pool->way != LIDO__WAY_WATCHED;
+    lido__slabs_init(&pool->slabs, block_bytes, align, least, seen ? bin : LIDO__ENTRY_SLOW);
     set_limits(pool, options);
     pool->batch_max = batch_for(block_bytes);
     if (pool->way == LIDO__WAY_BOUNDED) bound(pool);
@@ -88,6 +97,9 @@ void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned
         pool->block_end = pool->slabs.blocks_per_slab * pool->slabs.block_bytes;
     }
     strncpy(pool->name, options->name != NULL ? options->name : "pool", LIDO_POOL_NAME_MAX);
+    pool->asked_bytes = options->block_size;
+    pool->check = (uint8_t)options->check;
+    if (options->check >= LIDO_CHECK_GUARD) lido__checked_pool_init(pool, options->check);
     lido__registry_add(pool);
 }
 
@@ -111,7 +123,7 @@ static bool options_are_good(lido_pool_options *options) {
     if (options->block_size < 1 || options->block_size > LIDO_POOL_BLOCK_SIZE_MAX) return false;
     if (options->alignment != 0 && !lido__is_power_of_two(options->alignment)) return false;
     if (options->alignment > LIDO_POOL_ALIGNMENT_MAX || (unsigned)options->threads > LIDO_CONFINED) return false;
-    if ((unsigned)options->order > LIDO_FIFO) return false;
+    if ((unsigned)options->order > LIDO_FIFO || (unsigned)options->check > LIDO_CHECK_PAGE) return false;
     if (options->capacity_bytes != 0) {
         size_t blocks = options->capacity_bytes / block_bytes_for(options);
         if (blocks == 0) return false;
@@ -132,7 +144,8 @@ static lido_pool *structures(void) {
                                      .block_size = sizeof(lido_pool),
                                      .alignment = LIDO__CACHE_LINE,
                                      .threads = LIDO_SHARED,
-                                     .order = LIDO_FIFO};
+                                     .order = LIDO_FIFO,
+                                     .check = LIDO_CHECK_OFF};
         lido__pool_init(&pool, &options, 0);
         pool.anonymous = true;
         LIDO__ATOMIC_STORE(&made, 1u, release);
@@ -151,9 +164,12 @@ lido_pool *lido_pool_new(const lido_pool_options *given) {
         return NULL;
     }
     unsigned bin = 0;
+    lido__start();    // the options must have been read
+    if (options->check == LIDO_CHECK_DEFAULT)
+        options->check = (lido_check_level)lido__options_check_of(options->name != NULL ? options->name : "pool");
     lido__way way = way_for(options);
     lido_pool *pool = lido__pool_structure_new();
-    if (pool != NULL && (way == LIDO__WAY_BINS || way == LIDO__WAY_BOUNDED)) {
+    if (pool != NULL && (way == LIDO__WAY_BINS || way == LIDO__WAY_BOUNDED || way == LIDO__WAY_WATCHED)) {
         bin = lido__entry_new();
         if (bin == 0) {    // 1,664 shared pools exist: the thread structure has no more bins
             lido__pool_structure_free(pool);
@@ -173,7 +189,7 @@ lido_pool *lido_pool_new(const lido_pool_options *given) {
 }
 
 void lido_pool_destroy(lido_pool *pool) {
-    if (pool == NULL) return;
+    if (pool == NULL || lido__pool_is_dead(pool, "lido_pool_destroy")) return;
     size_t live = lido_pool_stats(pool).live,
            waiting = LIDO__ATOMIC_LOAD(&pool->wait.used, relaxed);    // a report's figure
     if (waiting > 0) {
@@ -184,8 +200,13 @@ void lido_pool_destroy(lido_pool *pool) {
         lido__warn("lido_pool_destroy: pool '%s': %z blocks of %z bytes are still alive; their memory is freed too",
                    pool->name, live, (size_t)pool->slabs.block_bytes);
     if (pool->bin != 0) lido__threads_drain(pool);
+    if (pool->way == LIDO__WAY_CHECKED) lido__checked_pool_end_all(pool, LIDO__END_DESTROY);
     lido__pool_fini(pool);
-    lido__pool_structure_free(pool);
+    if (pool->check > LIDO_CHECK_OFF) {
+        lido__pool_bury(pool);
+    } else {
+        lido__pool_structure_free(pool);
+    }
 }
 
 // --- one block ------------------------------------------------------------------------------------------------------
@@ -228,11 +249,18 @@ void *lido__pool_take(lido_pool *pool, bool *refused) {
         case LIDO__WAY_BINS: return lido__bin_alloc_slow(pool);
         case LIDO__WAY_BOUNDED: return lido__bounded_alloc(pool, refused);
         case LIDO__WAY_STOCK: return lido__stock_alloc(pool, refused);
+        case LIDO__WAY_WATCHED: return lido__watched_alloc(pool);
+        case LIDO__WAY_CHECKED: return lido__checked_pool_alloc(pool, refused);
+        case LIDO__WAY_DEAD: break;
     }
     return NULL;
 }
 
 static LIDO__NOINLINE void *alloc_rarely(lido_pool *pool) {
+    if (LIDO_UNLIKELY(lido__pool_is_dead(pool, "lido_pool_alloc"))) {
+        errno = EINVAL;
+        return NULL;
+    }
     if (LIDO_UNLIKELY(!lido__stock_allows(pool, "lido_pool_alloc"))) {
         errno = EPERM;
         return NULL;
@@ -272,12 +300,20 @@ static bool is_block_of(lido_pool *pool, void *p) {
 }
 
 static LIDO__NOINLINE void free_rarely(lido_pool *pool, void *p) {
-    if (p == NULL || !is_block_of(pool, p)) return;
+    if (p == NULL || lido__pool_is_dead(pool, "lido_pool_free")) return;
+    if (pool->way == LIDO__WAY_CHECKED) {
+        lido__checked_pool_free(pool, p, "lido_pool_free");
+        return;
+    }
+    if (!is_block_of(pool, p)) return;
     switch (pool->way) {
         case LIDO__WAY_FACE: lido_pool_free(pool, p); break;
         case LIDO__WAY_BINS: lido__bin_free_slow(pool, p); break;
         case LIDO__WAY_BOUNDED: lido__bounded_free(pool, p); break;
         case LIDO__WAY_STOCK: lido__stock_free(pool, p); break;
+        case LIDO__WAY_WATCHED: lido__watched_free(pool, p); break;
+        case LIDO__WAY_CHECKED:
+        case LIDO__WAY_DEAD: break;
     }
 }
 
@@ -350,6 +386,7 @@ void lido_pool_free_bulk(lido_pool *pool, void *const *blocks, size_t count) {
 // --- ownership ------------------------------------------------------------------------------------------------------
 
 static lido_pool *pool_in_whose_memory(const void *p) {
+    if (LIDO_UNLIKELY(lido__window_entry(p) == LIDO__ENTRY_CHECK)) return lido__checked_pool_of(p);
     if (!lido__entry_is_slab(lido__window_entry(p))) return NULL;
     const lido__slab *slab = lido__slab_of(p);
     if (slab->kind != LIDO__RUN_SLAB || slab->set == NULL) return NULL;

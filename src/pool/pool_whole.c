@@ -5,6 +5,7 @@
 //
 // "Gather" is the step they share: every free block that waits outside of the slabs (face, stock, depot, bins) goes back
 // into them, after which the slabs alone know what is alive.
+#include "pool/checked.h"
 #include "pool/exhaustion.h"
 #include "pool/thread.h"
 
@@ -66,7 +67,9 @@ static void forget_counts(lido_pool *pool) {
 }
 
 void lido_pool_reset(lido_pool *pool) {
+    if (lido__pool_is_dead(pool, "lido_pool_reset")) return;
     lido__pool_hold_waiting(pool);
+    if (pool->way == LIDO__WAY_CHECKED) lido__checked_pool_end_all(pool, LIDO__END_RESET);
     gather_all(pool);
     lido__slabs_reset(&pool->slabs);
     forget_counts(pool);
@@ -74,7 +77,9 @@ void lido_pool_reset(lido_pool *pool) {
 }
 
 void lido_pool_free_all(lido_pool *pool) {
+    if (lido__pool_is_dead(pool, "lido_pool_free_all")) return;
     lido__pool_hold_waiting(pool);
+    if (pool->way == LIDO__WAY_CHECKED) lido__checked_pool_end_all(pool, LIDO__END_RESET);
     gather_all(pool);
     lido__slabs_release(&pool->slabs);
     forget_counts(pool);
@@ -110,7 +115,7 @@ static size_t blocks_to_prewarm(lido_pool *pool, size_t count) {
 }
 
 int lido_pool_prewarm(lido_pool *pool, size_t count) {
-    if (count == 0) return 0;
+    if (count == 0 || pool->way == LIDO__WAY_CHECKED) return 0;    // checked blocks are made one by one
     if (pool->bin != 0) lido__thread_prewarm(pool);
     size_t blocks = blocks_to_prewarm(pool, count);
     if (lido__slabs_prewarm(&pool->slabs, blocks)) return 0;
@@ -121,6 +126,7 @@ int lido_pool_prewarm(lido_pool *pool, size_t count) {
 }
 
 size_t lido_pool_visit_live(lido_pool *pool, bool (*visit)(void *block, void *context), void *context) {
+    if (pool->way == LIDO__WAY_CHECKED) return lido__checked_visit(pool->source, visit, context);
     gather_all(pool);
     return lido__slabs_visit(&pool->slabs, visit, context);
 }
@@ -139,7 +145,7 @@ static size_t free_outside_of_slabs(lido_pool *pool) {
 
 lido_pool_statistics lido__pool_stats_locked(lido_pool *pool, bool own) {
     lido__slab_set *slabs = &pool->slabs;
-    bool visible = own || pool->threads == LIDO_SHARED, stock = visible && pool->way == LIDO__WAY_STOCK;
+    bool visible = own || pool->threads == LIDO_SHARED, stock = visible && lido__pool_counts_live(pool);
     size_t outside = stock || !visible ? 0 : free_outside_of_slabs(pool);
     lido__lock_acquire(&pool->lock, LIDO__RANK_POOL);
     size_t stock_live = stock ? pool->live : 0, high_water = visible ? pool->high_water : 0;

@@ -8,6 +8,7 @@
 #include "pool/thread.h"
 
 #include "base/options.h"
+#include "check/check.h"
 #include "os/os.h"
 #include "os/report.h"
 #include "slab/mapping.h"
@@ -62,6 +63,12 @@ void lido__registry_add(lido_pool *pool) {
     UNLOCK();
 }
 
+void lido__registry_name(unsigned entry, lido_pool *pool) {
+    LOCK();
+    LIDO__ATOMIC_STORE(&pool_at_entry[entry / LIDO__BIN_BYTES], pool, relaxed);
+    UNLOCK();
+}
+
 void lido__registry_remove(lido_pool *pool) {
     LOCK();
     if (pool->previous != NULL) {
@@ -101,6 +108,7 @@ static void each_lock(void (*call)(lido__lock *)) {
     call(&the_lock);
     for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) call(&pool->lock);
     for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) call(&pool->slabs.lock);
+    lido__check_each_lock(call);
     call(lido__segments_lock());
     call(lido__mappings_lock());
 }

@@ -7,6 +7,7 @@
 
 #include "os/os.h"
 #include "os/report.h"
+#include "pool/watched.h"
 
 bool lido__stock_allows(const lido_pool *pool, const char *call) {
     if (pool->threads != LIDO_CONFINED) return true;
@@ -38,11 +39,13 @@ void *lido__stock_alloc(lido_pool *pool, bool *refused) {
     lido__stock_lock(pool);
     lido__link *block = stock_take_locked(pool, refused);
     lido__stock_unlock(pool);
+    if (LIDO_UNLIKELY(pool->watched) && block != NULL) lido__watch_out(pool, block);
     return block;
 }
 
 void lido__stock_free(lido_pool *pool, void *p) {
     if (!lido__stock_allows(pool, "lido_pool_free")) return;
+    if (LIDO_UNLIKELY(pool->watched) && !lido__watch_back(pool, p)) return;
     lido__link *link = (lido__link *)p;
     lido__stock_lock(pool);
     if (LIDO_UNLIKELY(pool->live == 0)) {

@@ -47,7 +47,7 @@ static void bin_start(const lido_pool *pool, lido__bin *bin, lido__bin_back *bac
     size_t first = lido__min(lido__min(BATCH_FIRST, BATCH_FIRST_BYTES / pool->slabs.block_bytes), pool->batch_max);
     back->batch = (uint16_t)lido__max(first, 1);
     bin->room = back->batch;
-    if (pool->way == LIDO__WAY_BINS) bin->check = pool->block_check;
+    if (pool->way == LIDO__WAY_BINS || pool->way == LIDO__WAY_WATCHED) bin->check = pool->block_check;
 }
 
 // After some refills and spills the batch doubles. Requires: the bin's head is empty.

@@ -9,6 +9,7 @@
 
 #include "base/options.h"
 #include "os/os.h"
+#include "slab/state.h"
 
 #include <string.h>
 
@@ -22,6 +23,8 @@ enum {
     PLACE_FIRST_TIB = 2,
     PLACE_COUNT_LOG2 = 18,
 };
+
+enum { STATES_BYTES = LIDO__SEGMENT_SLICES * LIDO__BITMAP_BLOCKS };
 
 static lido__lock the_lock;
 #define LOCK() lido__lock_acquire(&the_lock, LIDO__RANK_SEGMENTS)
@@ -165,7 +168,32 @@ static void segment_release(lido__segment *segment) {
     slot_used[slot] = 0;
     slot_room[slot] = 0;
     while (slot_top > 0 && !slot_used[slot_top - 1]) slot_top--;
+    // relaxed: nobody has a block of it any more
+    _Atomic uint8_t *states = LIDO__ATOMIC_LOAD(&segment->states, relaxed);
+    if (states != NULL) lido__os_release((void *)states, STATES_BYTES);
     lido__os_release(segment, bytes);
+}
+
+// --- states ---------------------------------------------------------------------------------------------------------
+
+static LIDO__COLD _Atomic uint8_t *states_new(lido__segment *segment) {
+    _Atomic uint8_t *states = (_Atomic uint8_t *)lido__os_map(STATES_BYTES), *before = NULL;
+    // release, pairs with the acquire in lido__slab_states; of two at once one gets it
+    if (states == NULL || LIDO__ATOMIC_CAS(&segment->states, &before, states, release)) return states;
+    lido__os_release((void *)states, STATES_BYTES);
+    return LIDO__ATOMIC_LOAD(&segment->states, acquire);
+}
+
+_Atomic uint8_t *lido__slab_states(const lido__slab *slab) {
+    lido__segment *segment = lido__segment_of(slab);
+    _Atomic uint8_t *states = LIDO__ATOMIC_LOAD(&segment->states, acquire);    // pairs with the release in states_new
+    if (LIDO_UNLIKELY(states == NULL)) states = states_new(segment);
+    return states != NULL ? states + lido__slab_slice(slab) * LIDO__BITMAP_BLOCKS : NULL;
+}
+
+void lido__slab_states_clear(const lido__slab *slab) {
+    _Atomic uint8_t *states = LIDO__ATOMIC_LOAD(&lido__segment_of(slab)->states, acquire);    // as above
+    if (states != NULL) memset((void *)(states + lido__slab_slice(slab) * LIDO__BITMAP_BLOCKS), 0, LIDO__BITMAP_BLOCKS);
 }
 
 static bool segment_is_empty(const lido__segment *segment) {
@@ -248,6 +276,7 @@ static lido__slab *take_run(lido__segment *segment, size_t start, lido__run_kind
     run->kind = (uint8_t)kind;
     run->huge = start >= segment->huge_from;
     set_entries(run, 0, count, entry);
+    lido__slab_states_clear(run);
     return run;
 }
 

@@ -38,7 +38,8 @@ typedef enum lido__run_kind {
     LIDO__RUN_SLAB,
     LIDO__RUN_LARGE,
     LIDO__RUN_META,
-    LIDO__RUN_BUMP,    // a chunk of heap/bump.h
+    LIDO__RUN_BUMP,     // a chunk of heap/bump.h
+    LIDO__RUN_CHECK,    // a zone of check/zone.h
 } lido__run_kind;
 
 // One for each slice; the first slice of a run holds the run's data, the others only `back`.
@@ -55,7 +56,7 @@ typedef struct lido__slab {
         };
         struct {
             size_t large_bytes;    // [owner] what the large object may use
-            void *large_heap;      // [const while in use] first-class heap or NULL; also of a chunk that bumps
+            void *large_heap;      // [const while in use] first-class heap or NULL; also of a chunk that bumps; the zone
         };
     };
     uint32_t freed_at;       // [lock:segments] clock when this slice became free
@@ -105,6 +106,7 @@ typedef struct lido__segment {
     uint32_t dirty_free_count;    // of them, with dirty == 1
     uint32_t committed;           // slices
     uint32_t huge_from;           // slices at and above this one were advised huge
+    _Atomic(_Atomic uint8_t *) states;    // [atomic:states] see state.h; NULL until asked for
     _Alignas(4096) lido__slab slabs[LIDO__SEGMENT_SLICES];
     uint64_t bitmaps[LIDO__SEGMENT_SLICES][LIDO__BITMAP_WORDS];
 } lido__segment;

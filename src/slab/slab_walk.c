@@ -6,6 +6,7 @@
 
 #include "os/os.h"
 #include "slab/slab_list.h"
+#include "slab/state.h"
 
 #include <string.h>
 
@@ -26,7 +27,10 @@ void lido__slabs_reset(lido__slab_set *set) {
         lido__slab_push(&set->available, slab);
         slab->listed_full = false;
     }
-    for (lido__slab *slab = set->available; slab != NULL; slab = slab->next) make_empty(slab);
+    for (lido__slab *slab = set->available; slab != NULL; slab = slab->next) {
+        make_empty(slab);
+        lido__slab_states_clear(slab);
+    }
     set->issued = set->issued_most = set->fresh = 0;
     lido__lock_release(&set->lock, LIDO__RANK_SLABS);
 }

@@ -9,9 +9,10 @@
 //        table[0..]: two bytes for each 64 KiB slice of the window
 //
 // An entry says what the slice belongs to, in the form that free() can use at once: the byte offset of a pool's bin
-// within the thread structure. Four entries name bins that never hold anything, so the same instructions that free a
+// within the thread structure. Five entries name bins that never hold anything, so the same instructions that free a
 // small block fall into the slow half for everything else:
 //      LIDO__ENTRY_NONE   no lido memory (also what lies outside of the window)
+//      LIDO__ENTRY_CHECK  blocks that are checked (check/zone.h)
 //      LIDO__ENTRY_LARGE  a run of slices that is one object
 //      LIDO__ENTRY_SLOW   a slab of a pool without bins (local, confined, FIFO, of a first-class heap)
 //      LIDO__ENTRY_META   lido's own
@@ -40,6 +41,7 @@ enum {
     LIDO__CLASS_FIRST_BIN = 1,     // size classes of malloc, see heap/size_class.h
     LIDO__POOL_FIRST_BIN = 128,    // shared pools
     LIDO__ENTRY_NONE = 0,
+    LIDO__ENTRY_CHECK = (LIDO__POOL_FIRST_BIN - 4) * LIDO__BIN_BYTES,
     LIDO__ENTRY_LARGE = (LIDO__POOL_FIRST_BIN - 3) * LIDO__BIN_BYTES,
     LIDO__ENTRY_SLOW = (LIDO__POOL_FIRST_BIN - 2) * LIDO__BIN_BYTES,
     LIDO__ENTRY_META = (LIDO__POOL_FIRST_BIN - 1) * LIDO__BIN_BYTES,
@@ -85,7 +87,7 @@ LIDO_INLINE uint16_t lido__window_entry(const void *p) {
 }
 
 LIDO_INLINE bool lido__entry_has_bin(unsigned entry) {
-    return entry != LIDO__ENTRY_NONE && entry - LIDO__ENTRY_LARGE > LIDO__ENTRY_META - LIDO__ENTRY_LARGE;
+    return entry != LIDO__ENTRY_NONE && entry - LIDO__ENTRY_CHECK > LIDO__ENTRY_META - LIDO__ENTRY_CHECK;
 }
 LIDO_INLINE bool lido__entry_is_slab(unsigned entry) { return entry == LIDO__ENTRY_SLOW || lido__entry_has_bin(entry); }
 

@@ -6,6 +6,7 @@
 #include "check.hpp"
 
 #include <lido/lido.hpp>
+#include <lido/options.h>
 
 #include <array>
 #include <atomic>
@@ -405,11 +406,44 @@ void test_incomplete_types() {
     CHECK(car.engine->horses == 90 && car.own_pool->live() == 1);
 }
 
+// The capacity holds, constructors that throw give their block back, owners go the short way, and in check mode, where nothing may be
+// kept, it still counts.
+void bare(const char *name) {
+    lido::bare_object_pool<counted> pool(name, 4);
+    counted::restart();
+    counted *four[4];
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++) four[i] = pool.make(i);
+        CHECK(pool.try_make(4) == nullptr && pool.live() == 4);
+        for (counted *one : four) pool.destroy(one);
+        CHECK(pool.live() == 0 && counted::alive() == 0);
+    }
+    counted::restart(1);    // the second constructor throws
+    {
+        auto owner = pool.make_unique(7);
+        CHECK(owner->value == 7 && pool.owns(owner.get()));
+        bool thrown = false;
+        try {
+            (void)!pool.make(8);
+        } catch (...) {
+            thrown = true;
+        }
+        CHECK(thrown && pool.live() == 1);
+    }
+    CHECK(pool.live() == 0 && counted::alive() == 0);
+}
+
+void test_bare() {
+    bare("bare");
+    lido_options_set("pool.bare-checked.check=guard");
+    bare("bare-checked");
+}
+
 }    // namespace
 
 int main() {
     return run_all({CASE(test_exhaust), CASE(test_throw_at_every_position), CASE(test_owners),
                     CASE(test_live_objects_end_with_their_pool), CASE(test_trees), CASE(test_shapes),
                     CASE(test_options), CASE(test_kept_blocks), CASE(test_callback_destroys), CASE(test_variant_pool),
-                    CASE(test_threads_share_a_capacity), CASE(test_incomplete_types)});
+                    CASE(test_threads_share_a_capacity), CASE(test_incomplete_types), CASE(test_bare)});
 }

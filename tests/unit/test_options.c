@@ -16,7 +16,7 @@
 // A row for each option; a new option without a row fails every_option.
 typedef struct option_case {
     const char *name, *start;
-    const char *good[6];      // as written and as read back; NULL ends
+    const char *good[8];      // as written and as read back; NULL ends
     const char *bad[8];
 } option_case;
 
@@ -27,6 +27,15 @@ static const option_case cases[] = {
     {"populate", "1", {"0", "1"}, {"", "2", "01", "yes", "true", "10"}},
     {"on_misuse", "abort", {"continue", "abort"}, {"", "0", "1", "Abort", "abor", "aborts"}},
     {"stats", "none", {"exit", "none"}, {"", "0", "yes", "exits"}},
+    {"check", "off", {"light", "sample:7", "sample:1000", "guard", "page", "off"}, {"", "1", "on", "sampled", "Guard"}},
+    {"check_rest_kb", "32768", {"0", "4294967294", "32768"}, {"", "never", "-1", "1k"}},
+    {"check_frames", "16", {"1", "24", "16"}, {"", "0", "25"}},
+    {"leaks", "none", {"exit", "none"}, {"", "1"}},
+    {"report", "-", {"some/file", "-"}, {NULL}},
+    {"report_format", "text", {"json", "text"}, {"", "JSON"}},
+    {"symbolizer", "-", {"/usr/bin/lido", "-"}, {NULL}},
+    {"suppressions", "-", {"a file", "-"}, {NULL}},
+    {"fault", "-", {"at=5,every=2", "-"}, {NULL}},    // its rules are read when first needed
 };
 
 static void assert_reads(const char *name, const char *expected) {
@@ -178,14 +187,18 @@ static void assert_environment(char *variable, const char *expected_warning, con
 
 static void environment_is_read_once(void **state) {
     (void)state;
-    static const char defaults[] = "purge_delay_ms=1000 huge_from_mb=16 hugetlb=0 populate=1 on_misuse=abort stats=none ";
+#define OF_CHECK_MODE                                                                                               \
+    "check=off check_rest_kb=32768 check_frames=16 leaks=none report=- report_format=text symbolizer=- suppressions=- " \
+    "fault=- "
+    static const char defaults[] =
+        "purge_delay_ms=1000 huge_from_mb=16 hugetlb=0 populate=1 on_misuse=abort stats=none " OF_CHECK_MODE;
     assert_environment(NULL, "", defaults);
     assert_environment("LIDO_OPTIONS=", "", defaults);
     assert_environment("LIDO_OPTIONS=purge_delay_ms=0:on_misuse=continue", "",
-                       "purge_delay_ms=0 huge_from_mb=16 hugetlb=0 populate=1 on_misuse=continue stats=none ");
+                       "purge_delay_ms=0 huge_from_mb=16 hugetlb=0 populate=1 on_misuse=continue stats=none " OF_CHECK_MODE);
     assert_environment("LIDO_OPTIONS=verbose=1:huge_from_mb=never",
                        "lido: option 'verbose=1': unknown name ('lido options' lists them); ignored\n",
-                       "purge_delay_ms=1000 huge_from_mb=never hugetlb=0 populate=1 on_misuse=abort stats=none ");
+                       "purge_delay_ms=1000 huge_from_mb=never hugetlb=0 populate=1 on_misuse=abort stats=none " OF_CHECK_MODE);
 }
 
 int main(int count, char **arguments) {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// Checked blocks: the memory of every pool, heap and malloc that is in check mode guard or page, or picked by sample.
+// The layers above send an allocation here instead of to slabs, and everything there is to know about the block stands
+// in its record, apart from the block (zone.h).
+//
+//      guard     | 0xFA front | block: 0xCD when new, 0xDD when freed | 0xFB rear |     next to each other in a zone
+//      page      | no access |  0xFA ... block 0xFB.. | no access |                     the block ends at a page's end
+//
+//      state     FREE ──alloc──► LIVE ──free──► RESTING ──evicted, looked over──► FREE
+//                                  └──── BUSY ────┘ while one thread changes it
+//
+// A freed block rests: it is poisoned (guard) or out of reach (page), and its memory is not used again before
+// `check_rest_kb` of others rest behind it. What was written to it meanwhile is seen when it leaves, or at exit.
+//
+// Blocks belong to a source: malloc, a pool, an arena. A source has a name for reports, the list of its live blocks, and
+// outlives what it was made for, because blocks do.
+//
+// Invariants: a record is LIVE <=> it is in its source's list. RESTING <=> it is in its shape's queue.
+//
+// Threads: any, for everything here. Locks: one for each shape, one for each source, none while stacks are walked or memory
+// is filled. Not on any fast path: a checked pool keeps nothing in bins, so that all its calls come to the slow halves.
+#ifndef LIDO_CHECK_CHECK_H
+#define LIDO_CHECK_CHECK_H
+
+#include "base/atomics.h"
+#include "base/base.h"
+#include "base/options.h"
+#include "os/lock.h"
+
+#include <lido/check.h>
+
+enum {
+    LIDO__CHECK_FRONT = 0xFA,     // bytes before the block
+    LIDO__CHECK_REAR = 0xFB,      // bytes behind it
+    LIDO__CHECK_FRESH = 0xCD,     // a block nobody has written to
+    LIDO__CHECK_POISON = 0xDD,    // a block that was freed
+};
+
+// How a block was made, and so how it must end.
+typedef enum lido__check_call {
+    LIDO__CALL_MALLOC,
+    LIDO__CALL_NEW,
+    LIDO__CALL_NEW_ARRAY,
+    LIDO__CALL_POOL,
+    LIDO__CALL_ARENA,
+    LIDO__CALL_ANY,    // a free that does not say
+} lido__check_call;
+
+typedef enum lido__check_state {
+    LIDO__CHECK_FREE,
+    LIDO__CHECK_LIVE,
+    LIDO__CHECK_BUSY,
+    LIDO__CHECK_RESTING,
+} lido__check_state;
+
+// What ended a block, for reports.
+typedef enum lido__check_end {
+    LIDO__END_FREE,
+    LIDO__END_RESET,      // of its pool or arena
+    LIDO__END_DESTROY,    // likewise
+    LIDO__END_REWIND,
+} lido__check_end;
+
+enum { LIDO__CHECK_NAME_MAX = 31 };
+
+typedef struct lido__checked lido__checked;
+
+typedef struct lido__check_source {
+    lido__lock lock;
+    lido__checked *newest;    // [lock:source] of its live blocks, linked by `older` and `newer`
+    size_t live;              // [lock:source]
+    size_t live_bytes;        // [lock:source] as asked for
+    const void *owner;        // [const] the pool or arena; for malloc NULL
+    const char *kind;         // [const] "pool", "arena", "heap"; for malloc ""
+    size_t block_bytes;       // [const] of a pool; else 0
+    uint32_t thread;          // [const] the one that a confined pool belongs to; 0: any
+    _Atomic uint32_t ended;          // relaxed: for reports. Owner and all blocks are gone
+    struct lido__check_source *next; // [const] all sources that were ever made
+    char name[LIDO__CHECK_NAME_MAX + 1];    // [const]
+} lido__check_source;
+
+struct lido__checked {
+    char *block;                    // [const while LIVE or RESTING]
+    size_t bytes;                   // [likewise] as asked for
+    lido__check_source *source;     // [likewise]
+    lido__checked *older, *newer;   // [lock:source] while LIVE; `newer` is the queue's link [lock:shape] while RESTING or FREE
+    uint64_t number;                // [const while LIVE or RESTING] counts the checked allocations of the process
+    uint64_t stamp;                 // [likewise] the arena's serial, else 0
+    uint32_t made_ms, ended_ms;
+    uint32_t made_thread, ended_thread;
+    uint32_t made_stack, ended_stack;    // ids, see trace/stack.h
+    _Atomic uint8_t state;               // [atomic:checked] lido__check_state
+    uint8_t call, end;                   // lido__check_call, lido__check_end
+};
+
+// The level of malloc. relaxed: a wish, see base/options.h.
+LIDO_INLINE lido_check_level lido__check_now(void) {
+    return (lido_check_level)LIDO__ATOMIC_LOAD(&lido__options.check, relaxed);
+}
+
+// The source of malloc.
+extern LIDO__HIDDEN lido__check_source lido__check_malloc_source;
+// A new source; &lido__check_malloc_source if the system has no memory for one. `kind` and `owner` as above.
+LIDO__HIDDEN lido__check_source *lido__check_source_new(const char *kind, const char *name, const void *owner,
+                                                        size_t block_bytes, uint32_t thread);
+
+// All sources, linked by `next`; they are never taken away.
+LIDO__HIDDEN const lido__check_source *lido__check_sources(void);
+// How many checked blocks were made so far.
+LIDO__HIDDEN uint64_t lido__check_moment(void);
+
+// A block, filled with LIDO__CHECK_FRESH. alignment: a power of two. NULL when the system refuses; errno untouched.
+LIDO__HIDDEN void *lido__checked_alloc(lido__check_source *source, lido_check_level level, size_t bytes,
+                                       size_t alignment, lido__check_call call, uint64_t stamp);
+
+// The record of the slot in which p lies, NULL if p is in no checked memory; free slots have one too. `block` may be anywhere
+// in the slot: compare. Cost: a table look-up; huge blocks a walk over their list.
+LIDO__HIDDEN lido__checked *lido__checked_find(const void *p);
+
+// What the caller of a free knows; SIZE_MAX for a size and 0 for an alignment that it does not.
+typedef struct lido__check_claim {
+    const char *name;                    // of the call, for reports
+    lido__check_call call;
+    const lido__check_source *source;    // the pool that the block must be of, or NULL
+    size_t bytes;
+} lido__check_claim;
+
+// Frees. False, after a report, if p is not the start of a live block or not what the claim says; damage around the block is
+// reported and the block is freed all the same. Requires: lido__checked_find(p) is not NULL.
+LIDO__HIDDEN bool lido__checked_free(void *p, const lido__check_claim *claim);
+// Only looks: true if p is the start of a live block, else reported.
+LIDO__HIDDEN bool lido__checked_require(const void *p, const lido__check_claim *claim);
+// Bytes of the live block that starts at p, 0 if there is none.
+LIDO__HIDDEN size_t lido__checked_bytes(const void *p);
+
+// Ends all live blocks of a source with stamps above `stamp`, newest first. Returns how many.
+LIDO__HIDDEN size_t lido__checked_end_all(lido__check_source *source, uint64_t stamp, lido__check_end end);
+// Calls `visit` for each live block of a source, the newest first, until it says false; it may free that block.
+LIDO__HIDDEN size_t lido__checked_visit(lido__check_source *source, bool (*visit)(void *block, void *context),
+                                        void *context);
+
+// Looks over every resting block and the surroundings of every live one, and reports what is damaged, each once. Returns how many
+// were. Called at exit.
+LIDO__HIDDEN size_t lido__check_all(void);
+
+// Writes the list of live blocks, of one source or (NULL) of all, that were made after the moment. Returns the groups written.
+LIDO__HIDDEN size_t lido__check_alive(const lido__check_source *only, uint64_t after);
+
+// Turns fault handling on, once; called before the first block that ends at a page.
+LIDO__HIDDEN void lido__check_watch_faults(void);
+// For fork.
+LIDO__HIDDEN void lido__check_each_lock(void (*call)(lido__lock *));
+
+// --- within this layer ----------------------------------------------------------------------------------------------
+
+// Something is wrong with a block or an address; report.c says it, and aborts or returns as `on_misuse` says.
+typedef struct lido__finding {
+    const char *what;                // e.g. "double free"
+    const char *call;                // where it was seen, or NULL: "at exit" and the like come with `what`
+    const void *address;             // the one that is wrong
+    const lido__checked *record;     // of the block, or NULL
+    const char *damaged;             // the first wrong byte, or NULL
+    size_t damaged_bytes;            // from the first to the last one
+    const void *context;             // of the signal that told (ucontext_t), or NULL
+    const lido__check_source *expected;    // the pool that was asked, or NULL
+    size_t claimed_bytes;                  // SIZE_MAX: no size was given
+} lido__finding;
+LIDO__HIDDEN void lido__check_report(const lido__finding *finding);
+
+#endif

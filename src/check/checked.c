@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the lido authors
+//
+// The life of checked blocks: made, freed, looked over. See check.h for the picture.
+#include "check/zone.h"
+
+#include "os/os.h"
+#include "trace/stack.h"
+
+#include <string.h>
+
+// Bytes of a new or a freed block that are filled at most: beyond, a block is so large that it has pages of its own, which fault.
+enum { FILL_MAX = 1 << 20 };
+
+lido__check_source lido__check_malloc_source = {.kind = "", .name = "malloc"};
+static _Atomic(lido__check_source *) all_sources = &lido__check_malloc_source;    // release when one is listed
+static _Atomic uint64_t allocations;                                              // relaxed: only the number counts
+
+// --- surroundings ---------------------------------------------------------------------------------------------------
+
+typedef struct span {
+    char *start, *end;
+} span;
+
+static span data_of(const lido__zone *zone, const lido__checked *record) {
+    char *slot = lido__zone_slot(zone, record);
+    return (span){slot, slot + zone->data_bytes};
+}
+
+// The first byte of [start, end) that is not `wanted`, or NULL. By words: this is most of the cost of guard mode.
+static char *first_other(char *start, const char *end, unsigned char wanted) {
+    uint64_t pattern = wanted * UINT64_C(0x0101010101010101), word;
+    while (start < end && ((uintptr_t)start & 7) != 0) {
+        if ((unsigned char)*start != wanted) return start;
+        start++;
+    }
+    for (; end - start >= 8; start += 8) {
+        memcpy(&word, start, 8);
+        if (LIDO_UNLIKELY(word != pattern)) break;
+    }
+    for (; start < end; start++) {
+        if ((unsigned char)*start != wanted) return start;
+    }
+    return NULL;
+}
+
+static size_t damage_length(const char *first, const char *end, unsigned char wanted) {
+    while (end > first && (unsigned char)end[-1] == wanted) end--;
+    return (size_t)(end - first);
+}
+
+// Reports the damage in [start, end), if there is any, and puts the pattern back, so that it is reported once.
+static bool look_at(lido__checked *record, char *start, char *end, unsigned char wanted, const char *what,
+                    const char *call) {
+    char *damaged = first_other(start, end, wanted);
+    if (LIDO_LIKELY(damaged == NULL)) return false;
+    size_t length = damage_length(damaged, end, wanted);
+    lido__finding finding = {.what = what,
+                             .call = call,
+                             .address = damaged,
+                             .record = record,
+                             .damaged = damaged,
+                             .damaged_bytes = length,
+                             .claimed_bytes = SIZE_MAX};
+    lido__check_report(&finding);
+    memset(damaged, wanted, length);
+    return true;
+}
+
+// What was written around a block; what lies before it may be a whole page or more, whose end is enough.
+static size_t look_around(const lido__zone *zone, lido__checked *record, const char *call) {
+    span data = data_of(zone, record);
+    return (size_t)look_at(record, data.start, record->block, LIDO__CHECK_FRONT, "write before the start", call) +
+           look_at(record, record->block + record->bytes, data.end, LIDO__CHECK_REAR, "write behind the end", call);
+}
+
+static size_t filled_bytes(const lido__checked *record) { return lido__min(record->bytes, FILL_MAX); }
+
+// A guarded block that rests, or comes from its rest.
+static size_t look_at_rested(const lido__zone *zone, lido__checked *record) {
+    char *block = record->block;
+    return (size_t)look_at(record, block, block + filled_bytes(record), LIDO__CHECK_POISON, "write after free", NULL) +
+           look_around(zone, record, NULL);
+}
+
+// --- making ---------------------------------------------------------------------------------------------------------
+
+const lido__check_source *lido__check_sources(void) {
+    return LIDO__ATOMIC_LOAD(&all_sources, acquire);    // pairs with the release below
+}
+
+uint64_t lido__check_moment(void) { return LIDO__ATOMIC_LOAD(&allocations, relaxed); }
+uint64_t lido_check_moment(void) { return lido__check_moment(); }
+
+lido__check_source *lido__check_source_new(const char *kind, const char *name, const void *owner, size_t block_bytes,
+                                           uint32_t thread) {
+    // a few hundred bytes each, for good: a program makes few pools, and tests of pools make small ones
+    static lido__lock lock;
+    static char *room, *room_end;
+    enum { CHUNK_BYTES = 64 << 10 };
+    lido__lock_acquire(&lock, LIDO__RANK_CHECK);
+    if ((size_t)(room_end - room) < sizeof(lido__check_source)) {
+        room = (char *)lido__os_map(CHUNK_BYTES);
+        room_end = room != NULL ? room + CHUNK_BYTES : NULL;
+    }
+    lido__check_source *source = (lido__check_source *)(void *)room;
+    if (source != NULL) room += sizeof *source;
+    lido__lock_release(&lock, LIDO__RANK_CHECK);
+    if (source == NULL) return &lido__check_malloc_source;
+    source->kind = kind;
+    source->owner = owner;
+    source->block_bytes = block_bytes;
+    source->thread = thread;
+    strncpy(source->name, name, LIDO__CHECK_NAME_MAX);
+    source->next = LIDO__ATOMIC_LOAD(&all_sources, relaxed);
+    // release, pairs with the acquire of whoever walks the list
+    while (!LIDO__ATOMIC_CAS(&all_sources, &source->next, source, release)) {
+    }
+    return source;
+}
+
+static void link_live(lido__checked *record) {
+    lido__check_source *source = record->source;
+    lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
+    record->older = source->newest;
+    record->newer = NULL;
+    if (source->newest != NULL) source->newest->newer = record;
+    source->newest = record;
+    source->live++;
+    source->live_bytes += record->bytes;
+    // release, pairs with finders' acquire: whoever sees it live sees what it is
+    LIDO__ATOMIC_STORE(&record->state, (uint8_t)LIDO__CHECK_LIVE, release);
+    lido__lock_release(&source->lock, LIDO__RANK_CHECK);
+}
+
+static void unlink_live(lido__checked *record) {
+    lido__check_source *source = record->source;
+    lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
+    if (record->newer != NULL) {
+        record->newer->older = record->older;
+    } else {
+        source->newest = record->older;
+    }
+    if (record->older != NULL) record->older->newer = record->newer;
+    source->live--;
+    source->live_bytes -= record->bytes;
+    lido__lock_release(&source->lock, LIDO__RANK_CHECK);
+}
+
+static void fill(const lido__zone *zone, const lido__checked *record) {
+    span data = data_of(zone, record);
+    char *end = record->block + record->bytes;
+    memset(data.start, LIDO__CHECK_FRONT, (size_t)(record->block - data.start));
+    memset(record->block, LIDO__CHECK_FRESH, filled_bytes(record));
+    memset(end, LIDO__CHECK_REAR, (size_t)(data.end - end));
+}
+
+// A slot and in it the place for the block.
+static lido__checked *place(bool paged, size_t bytes, size_t alignment, lido__zone **zone) {
+    bool rested;
+    size_t edge = LIDO__GUARD_EDGE, slack = alignment > edge ? alignment - edge : 0, asked = lido__max(bytes, 1);
+    if (bytes > PTRDIFF_MAX - 2 * edge || alignment > PTRDIFF_MAX - 2 * edge - bytes) return NULL;
+    // a page's end is aligned to anything up to a page
+    size_t above_page = alignment > lido__os_page_bytes() ? alignment : 0;
+    size_t need = paged ? lido__round_up(asked, alignment) + above_page : edge + slack + asked + edge;
+    lido__checked *record = lido__slot_take(paged, need, zone, &rested);
+    if (record == NULL) return NULL;
+    if (rested && !(*zone)->paged) look_at_rested(*zone, record);
+    LIDO__ATOMIC_STORE(&record->state, (uint8_t)LIDO__CHECK_BUSY, relaxed);    // nobody else has it
+    span data = data_of(*zone, record);
+    if ((*zone)->paged) {
+        record->block = (char *)lido__round_down((uintptr_t)data.end - asked, alignment);
+    } else {
+        record->block = (char *)lido__round_up((uintptr_t)data.start + LIDO__GUARD_EDGE, alignment);
+    }
+    return record;
+}
+
+void *lido__checked_alloc(lido__check_source *source, lido_check_level level, size_t bytes, size_t alignment,
+                          lido__check_call call, uint64_t stamp) {
+    lido__zone *zone;
+    bool paged = level == LIDO_CHECK_PAGE || level == LIDO_CHECK_SAMPLE || bytes + alignment > LIDO__GUARD_SLOT_MAX / 2;
+    if (paged) lido__check_watch_faults();
+    lido__checked *record = place(paged, bytes, alignment, &zone);
+    if (record == NULL) return NULL;
+    record->bytes = bytes;
+    record->source = source;
+    record->number = LIDO__ATOMIC_ADD(&allocations, 1u, relaxed) + 1;
+    record->stamp = stamp;
+    record->call = (uint8_t)call;
+    record->made_ms = lido__os_clock_ms();
+    record->made_thread = lido__os_thread_id();
+    record->made_stack = lido__stack_here(1);
+    fill(zone, record);
+    link_live(record);
+    return record->block;
+}
+
+// --- finding --------------------------------------------------------------------------------------------------------
+
+lido__checked *lido__checked_find(const void *p) {
+    lido__zone *zone = lido__zone_of(p);
+    return zone != NULL ? lido__zone_record(zone, p) : NULL;
+}
+
+static uint8_t state_of(const lido__checked *record) {
+    return LIDO__ATOMIC_LOAD(&record->state, acquire);    // pairs with the releases that publish a record
+}
+
+size_t lido__checked_bytes(const void *p) {
+    const lido__checked *record = lido__checked_find(p);
+    return record != NULL && record->block == p && state_of(record) == LIDO__CHECK_LIVE ? record->bytes : 0;
+}
+
+// --- ending ---------------------------------------------------------------------------------------------------------
+
+static bool refuse(const lido__checked *record, const void *p, const lido__check_claim *claim, const char *what) {
+    lido__finding finding = {.what = what,
+                             .call = claim->name,
+                             .address = p,
+                             .record = record,
+                             .expected = claim->source,
+                             .claimed_bytes = claim->bytes};
+    lido__check_report(&finding);
+    return false;
+}
+
+static bool starts_live_block(const lido__checked *record, const void *p, const lido__check_claim *claim) {
+    switch (state_of(record)) {
+        case LIDO__CHECK_LIVE: break;
+        case LIDO__CHECK_RESTING:
+            return refuse(record, p, claim, record->block == p ? "double free" : "pointer into a freed block");
+        case LIDO__CHECK_BUSY: return refuse(record, p, claim, "another thread frees it at this moment");
+        default: return refuse(NULL, p, claim, "not the start of a block; freed long ago, or never given out");
+    }
+    if (record->block == p) return true;
+    bool inside = (const char *)p > record->block && (const char *)p < record->block + record->bytes;
+    return refuse(record, p, claim, inside ? "inside of a block" : "beside a block");
+}
+
+static bool is_as_claimed(const lido__checked *record, const void *p, const lido__check_claim *claim) {
+    if (claim->source != NULL && record->source != claim->source) return refuse(record, p, claim, "block of another pool");
+    if (claim->call != LIDO__CALL_ANY && claim->call != record->call) return refuse(record, p, claim, "wrong call");
+    if (claim->bytes != SIZE_MAX && claim->bytes != record->bytes) return refuse(record, p, claim, "wrong size");
+    if (record->source->thread != 0 && record->source->thread != lido__os_thread_id())
+        return refuse(record, p, claim, "freed by another thread than its pool's");
+    return true;
+}
+
+bool lido__checked_require(const void *p, const lido__check_claim *claim) {
+    const lido__checked *record = lido__checked_find(p);
+    return starts_live_block(record, p, claim) && is_as_claimed(record, p, claim);
+}
+
+// Of a BUSY record that is in no list.
+static void end(lido__zone *zone, lido__checked *record, lido__check_end how, unsigned skip) {
+    record->end = (uint8_t)how;
+    record->ended_ms = lido__os_clock_ms();
+    record->ended_thread = lido__os_thread_id();
+    record->ended_stack = lido__stack_here(skip + 1);
+    if (!zone->paged) memset(record->block, LIDO__CHECK_POISON, filled_bytes(record));
+    lido__slot_rest(zone, record);
+}
+
+bool lido__checked_free(void *p, const lido__check_claim *claim) {
+    lido__zone *zone = lido__zone_of(p);
+    lido__checked *record = lido__zone_record(zone, p);
+    if (!starts_live_block(record, p, claim) || !is_as_claimed(record, p, claim)) return false;
+    uint8_t live = LIDO__CHECK_LIVE;
+    // acquire, pairs with the release in link_live; of two frees at once one gets it
+    if (!LIDO__ATOMIC_CAS(&record->state, &live, (uint8_t)LIDO__CHECK_BUSY, acquire))
+        return refuse(record, p, claim, "double free");
+    unlink_live(record);
+    look_around(zone, record, claim->name);
+    end(zone, record, LIDO__END_FREE, 1);
+    return true;
+}
+
+// --- all of a source ------------------------------------------------------------------------------------------------
+
+// The newest live block above the stamp, BUSY and out of the list; NULL if there is none.
+static lido__checked *claim_newest(lido__check_source *source, uint64_t stamp) {
+    for (;;) {
+        lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
+        lido__checked *record = source->newest;
+        uint8_t live = LIDO__CHECK_LIVE;
+        bool wanted = record != NULL && record->stamp >= stamp;
+        bool got = wanted && LIDO__ATOMIC_CAS(&record->state, &live, (uint8_t)LIDO__CHECK_BUSY, acquire);
+        lido__lock_release(&source->lock, LIDO__RANK_CHECK);
+        if (!wanted) return NULL;
+        if (got) {
+            unlink_live(record);
+            return record;
+        }    // else its own free is under way, and takes it out
+    }
+}
+
+size_t lido__checked_end_all(lido__check_source *source, uint64_t stamp, lido__check_end how) {
+    size_t count = 0;
+    lido__checked *record;
+    for (; (record = claim_newest(source, stamp)) != NULL; count++) {
+        lido__zone *zone = lido__zone_of(record->block);
+        look_around(zone, record, NULL);
+        end(zone, record, how, 1);
+    }
+    return count;
+}
+
+size_t lido__checked_visit(lido__check_source *source, bool (*visit)(void *block, void *context), void *context) {
+    size_t count = 0;
+    bool more = true;
+    lido__checked *record = source->newest;
+    while (record != NULL && more) {
+        lido__checked *older = record->older;    // the visitor may free the block
+        more = visit(record->block, context);
+        count++;
+        record = older;
+    }
+    return count;
+}
+
+// --- all of them ----------------------------------------------------------------------------------------------------
+
+static void look_at_zone(lido__zone *zone, void *context) {
+    size_t *count = (size_t *)context;
+    for (uint32_t i = 0; i < zone->slot_count; i++) {
+        lido__checked *record = &zone->records[i];
+        uint8_t state = state_of(record);
+        if (state == LIDO__CHECK_LIVE) *count += look_around(zone, record, NULL);
+        if (state == LIDO__CHECK_RESTING && !zone->paged) *count += look_at_rested(zone, record);
+    }
+}
+
+size_t lido__check_all(void) {
+    size_t count = 0;
+    lido__zones_each(look_at_zone, &count);
+    return count;
+}
+
+size_t lido_check_all(void) { return lido__check_all(); }
+
+void lido__check_each_lock(void (*call)(lido__lock *)) {
+    // acquire, pairs with the release in lido__check_source_new
+    for (lido__check_source *s = LIDO__ATOMIC_LOAD(&all_sources, acquire); s != NULL; s = s->next) call(&s->lock);
+    lido__zones_each_lock(call);
+}
