@@ -39,11 +39,11 @@ static int options_main(int argc, char **argv) {
     lido_free(lido_malloc(1));    // starts the library, which reads LIDO_OPTIONS and says what it does not understand
     size_t count;
     const lido_option_info *options = lido_options_list(&count);
-    printf("%-22s%-30s%-12s%s\n", "option", "value", "default", shows_now ? "now, by LIDO_OPTIONS" : "");
+    printf("%-22s%-22s%-12s%s\n", "option", "value", "default", shows_now ? "now, by LIDO_OPTIONS" : "");
     for (size_t i = 0; i < count; i++) {
         char now[64] = "";
         if (shows_now && !lido_option_text(options[i].name, now, sizeof now)) now[0] = '\0';
-        printf("%-22s%-30s%-12s%s\n", options[i].name, options[i].value_help, options[i].default_text, now);
+        printf("%-22s%-22s%-12s%s\n", options[i].name, options[i].value_help, options[i].default_text, now);
         print_wrapped(options[i].help);
     }
     return LIDO_EXIT_OK;

@@ -21,7 +21,7 @@ typedef struct lido_command {
     const char *help;    // printed by `lido help NAME` and `lido NAME --help`
 } lido_command;
 
-extern const lido_command lido_command_bench, lido_command_core, lido_command_options, lido_command_report,
+extern const lido_command lido_command_bench, lido_command_options, lido_command_report,
     lido_command_run, lido_command_symbolize, lido_command_version;
 
 // Finds liblido-malloc.so: LIDO_MALLOC_LIB if it is set, else beside the executable. Writes an absolute path.

@@ -11,8 +11,8 @@
 static const lido_command lido_command_help;
 
 static const lido_command *const commands[] = {
-    &lido_command_bench, &lido_command_core,      &lido_command_options, &lido_command_report,
-    &lido_command_run,   &lido_command_symbolize, &lido_command_version, &lido_command_help,
+    &lido_command_bench,     &lido_command_options, &lido_command_report, &lido_command_run,
+    &lido_command_symbolize, &lido_command_version, &lido_command_help,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
