@@ -50,14 +50,26 @@ void lido__slabs_release(lido__slab_set *set) {
     }
 }
 
+// The issued blocks among 64, as bits. Under the lock: what the visitor has freed may come back meanwhile by way of another thread,
+// which reclaims, and changes bits of the same word.
+static uint64_t issued_of_64(lido__slab_set *set, const lido__slab *slab, size_t first) {
+    lido__lock_acquire(&set->lock, LIDO__RANK_SLABS);
+    size_t count = slab->fresh > first ? lido__min(slab->fresh - first, 64) : 0;
+    uint64_t handed_out = count == 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
+    uint64_t issued = count > 0 ? handed_out & ~lido__slab_bitmap(slab)[first / 64] : 0;
+    lido__lock_release(&set->lock, LIDO__RANK_SLABS);
+    return issued;
+}
+
 static bool visit_list(lido__slab_set *set, lido__slab *list, bool (*visit)(void *, void *), void *context,
                        size_t *visited) {
     for (lido__slab *slab = list; slab != NULL; slab = slab->next) {
         char *memory = lido__slab_memory(slab);
-        for (size_t i = 0; i < slab->fresh; i++) {
-            if (!is_issued(slab, i)) continue;
-            (*visited)++;
-            if (!visit(memory + i * set->block_bytes, context)) return false;
+        for (size_t first = 0; first < set->blocks_per_slab; first += 64) {
+            for (uint64_t left = issued_of_64(set, slab, first); left != 0; left &= left - 1) {
+                (*visited)++;
+                if (!visit(memory + (first + lido__lowest_bit(left)) * set->block_bytes, context)) return false;
+            }
         }
     }
     return true;

@@ -294,6 +294,44 @@ static void pools_come_and_go(void **state) {
     unit_threads(THREADS, make_and_destroy, NULL);
 }
 
+// --- a visit beside a trim ------------------------------------------------------------------------------------------
+
+typedef struct visit {
+    lido_pool *pool;
+    _Atomic int visiting;
+    size_t freed;
+} visit;
+
+static bool free_visited(void *block, void *context) {
+    visit *v = (visit *)context;
+    v->freed++;
+    lido_pool_free(v->pool, block);
+    return true;
+}
+
+// One thread visits and frees, the other gives back what it finds free of any pool.
+static void visit_or_trim(unsigned index, void *argument) {
+    visit *v = (visit *)argument;
+    if (index == 0) {
+        UNIT_CHECK(lido_pool_visit_live(v->pool, free_visited, v) == 20000);
+        v->visiting = 0;
+    } else {
+        while (v->visiting) lido_trim(0);
+    }
+}
+
+static void visits_beside_trims(void **state) {
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        visit v = {.pool = pool_of(LIDO_SHARED, LIDO_LIFO, 24, 0), .visiting = 1};
+        for (int i = 0; i < 20000; i++) assert_non_null(lido_pool_alloc(v.pool));
+        unit_threads(2, visit_or_trim, &v);
+        assert_int_equal(v.freed, 20000);
+        assert_int_equal(lido_pool_stats(v.pool).live, 0);
+        lido_pool_destroy(v.pool);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_travel),
@@ -302,6 +340,7 @@ int main(void) {
         cmocka_unit_test(pools_die_while_their_users_live_on),
         cmocka_unit_test(statistics_and_trims_beside_local_pools),
         cmocka_unit_test(pools_come_and_go),
+        cmocka_unit_test(visits_beside_trims),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
