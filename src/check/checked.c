@@ -160,6 +160,7 @@ static lido__checked *place(bool paged, size_t bytes, size_t alignment, lido__zo
     bool rested;
     size_t edge = LIDO__GUARD_EDGE, slack = alignment > edge ? alignment - edge : 0, asked = lido__max(bytes, 1);
     if (bytes > PTRDIFF_MAX - 2 * edge || alignment > PTRDIFF_MAX - 2 * edge - bytes) return NULL;
+    if (paged && edge + slack + asked + edge <= LIDO__GUARD_SLOT_MAX && !lido__may_be_paged()) paged = false;
     // a page's end is aligned to anything up to a page
     size_t above_page = alignment > lido__os_page_bytes() ? alignment : 0;
     size_t need = paged ? lido__round_up(asked, alignment) + above_page : edge + slack + asked + edge;
@@ -180,7 +181,7 @@ void *lido__checked_alloc(lido__check_source *source, lido_check_level level, si
                           lido__check_call call, uint64_t stamp) {
     lido__zone *zone;
     bool paged = level == LIDO_CHECK_PAGE || level == LIDO_CHECK_SAMPLE || bytes + alignment > LIDO__GUARD_SLOT_MAX / 2;
-    if (paged) lido__check_watch_faults();
+    lido__check_watch_faults();
     lido__checked *record = place(paged, bytes, alignment, &zone);
     if (record == NULL) return NULL;
     record->bytes = bytes;
@@ -343,4 +344,14 @@ void lido__check_each_lock(void (*call)(lido__lock *)) {
     // acquire, pairs with the release in lido__check_source_new
     for (lido__check_source *s = LIDO__ATOMIC_LOAD(&all_sources, acquire); s != NULL; s = s->next) call(&s->lock);
     lido__zones_each_lock(call);
+}
+
+// --- the end of the process -----------------------------------------------------------------------------------------
+
+// Runs after the program's own destructors, which belong to what depends on this library. A forked child that leaves by
+// _exit is not looked at.
+__attribute__((destructor)) static void at_exit(void) {
+    if (lido__check_moment() == 0) return;    // no checked block was ever made
+    if (LIDO__ATOMIC_LOAD(&lido__options.leaks_at_exit, relaxed) != 0) lido_check_leaks();
+    lido__check_all();
 }

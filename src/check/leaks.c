@@ -208,13 +208,3 @@ size_t lido__check_alive(const lido__check_source *only, uint64_t after) {
 
 size_t lido_check_leaks(void) { return lido__check_alive(NULL, 0); }
 size_t lido_check_leaks_since(uint64_t moment) { return lido__check_alive(NULL, moment); }
-
-// --- the end of the process -----------------------------------------------------------------------------------------
-
-// Runs after the program's own destructors, which belong to what depends on this library. A forked child that leaves by
-// _exit is not looked at.
-__attribute__((destructor)) static void at_exit(void) {
-    if (lido__check_moment() == 0) return;    // no checked block was ever made
-    if (LIDO__ATOMIC_LOAD(&lido__options.leaks_at_exit, relaxed) != 0) lido_check_leaks();
-    lido__check_all();
-}

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "os/os.h"
 #include "os/report.h"
+#include "trace/symbolize.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -24,6 +25,7 @@ static bool enter(uint32_t self) {
 }
 
 void lido__out_open(lido__out *out) {
+    out->symbolizer = lido__symbolizer_open();
     const char *path = lido__option_texts_now.report;
     out->length = 0;
     out->json = LIDO__ATOMIC_LOAD(&lido__options.report_json, relaxed) != 0;    // relaxed: see base/options.h
@@ -41,6 +43,7 @@ static void flush(lido__out *out) {
 void lido__out_close(lido__out *out) {
     flush(out);
     if (out->file >= 0) lido__os_close(out->file);
+    if (out->symbolizer) lido__symbolizer_close();
     if (out->nested) return;
     LIDO__ATOMIC_STORE(&reporting, 0u, release);    // pairs with the acquire in enter
     lido__os_wake_one(&reporting);
@@ -76,4 +79,33 @@ void lido__out_json(lido__out *out, const char *s) {
         }
     }
     append(out, "\"", 1);
+}
+
+// --- stacks ---------------------------------------------------------------------------------------------------------
+
+static void append_line(const char *text, size_t length, void *context) { append((lido__out *)context, text, length); }
+
+static void frame_as_json(lido__out *out, const lido__frame *frame, bool first) {
+    lido__out_format(out, "%s{\"pc\":\"%p\",\"function\":", first ? "" : ",", frame->pc);
+    lido__out_json(out, frame->function);
+    lido__out_format(out, ",\"file\":");
+    lido__out_json(out, frame->file);
+    lido__out_format(out, ",\"line\":%u,\"module\":", frame->line);
+    lido__out_json(out, frame->module);
+    lido__out_format(out, ",\"offset\":\"%p\"}", (const void *)frame->offset);
+}
+
+void lido__out_frames(lido__out *out, void *const *pcs, size_t count) {
+    if (!out->json) {
+        lido__stack_write(pcs, count, append_line, out);
+        return;
+    }
+    append(out, "[", 1);
+    for (size_t i = 0; i < count; i++) {
+        lido__frame frame;
+        lido__frame_of(pcs[i], &frame);
+        frame_as_json(out, &frame, i == 0);
+        while (lido__frame_outward(&frame)) frame_as_json(out, &frame, false);
+    }
+    append(out, "]", 1);
 }

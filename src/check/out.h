@@ -16,7 +16,8 @@ enum { LIDO__OUT_BYTES = 1024 };
 typedef struct lido__out {
     int file;
     bool json;
-    bool nested;    // within a report of the same thread: the lock is not ours
+    bool nested;        // within a report of the same thread: the lock is not ours
+    bool symbolizer;    // is ours to close
     char bytes[LIDO__OUT_BYTES];
     size_t length;
 } lido__out;
@@ -27,7 +28,8 @@ LIDO__HIDDEN void lido__out_close(lido__out *out);
 LIDO__HIDDEN void lido__out_format(lido__out *out, const char *format, ...);
 // A string with its quotes and what must be escaped.
 LIDO__HIDDEN void lido__out_json(lido__out *out, const char *s);
-// A stack: a line for each frame, or an array of objects.
+// A stack: a line for each frame, or an array of objects, innermost first; a function that was inlined is a frame with the pc of
+// the one around it.
 LIDO__HIDDEN void lido__out_frames(lido__out *out, void *const *pcs, size_t count);
 
 #endif

@@ -197,6 +197,13 @@ static void as_json(lido__out *out, const lido__finding *finding) {
                      (unsigned)lido__os_thread_id());
     lido__out_frames(out, pcs, count);
     if (finding->record != NULL) block_as_json(out, finding);
+    if (finding->expected != NULL && finding->record != NULL && finding->expected != finding->record->source) {
+        lido__out_format(out, ",\"expected\":{\"kind\":");
+        lido__out_json(out, finding->expected->kind);
+        lido__out_format(out, ",\"name\":");
+        lido__out_json(out, finding->expected->name);
+        lido__out_format(out, "}");
+    }
     if (finding->claimed_bytes != SIZE_MAX) lido__out_format(out, ",\"claimed_bytes\":%z", finding->claimed_bytes);
     if (finding->damaged_bytes != 0)
         lido__out_format(out, ",\"damaged\":{\"address\":\"%p\",\"bytes\":%z}", (const void *)finding->damaged,

@@ -9,14 +9,15 @@
 #include "os/report.h"
 
 enum {
-    ZONE_BYTES_MAX = 1 << 20,    // a shape's zones double from 64 KiB to this (guess)
+    ZONE_BYTES_MAX = 4 << 20,    // a shape's zones double from 64 KiB to this (guess)
     ZONE_SLOTS_MIN = 8,
     // Each paged slot may cost two of the 65,530 mappings that Linux allows a process by default; half of them are left to the
     // program.
     PAGED_ALIVE_MAX = 12000,
     PAGED_REST_MAX = 4000,
     SOLO_REST_MAX = 64,
-    SHAPE_REST_MIN = 64,    // of each shape, however much the others hold
+    SHAPE_REST_MIN = 64,    // of each shape, however much the others hold,
+    SHAPE_REST_MIN_BYTES = 2 << 20,    // or fewer that have so much
 };
 
 static lido__shape shapes[LIDO__SHAPE_COUNT];
@@ -278,7 +279,7 @@ static lido__checked *take_locked(lido__shape *shape, bool paged, size_t slot_by
         shape->free = record->newer;
         return record;
     }
-    if (shape->rest_count <= SHAPE_REST_MIN || !rest_is_full(paged)) {
+    if (shape->rest_count <= lido__min(SHAPE_REST_MIN, SHAPE_REST_MIN_BYTES / slot_bytes) || !rest_is_full(paged)) {
         record = fresh_locked(shape, paged, slot_bytes, data_bytes);
         if (record != NULL) return record;
     }
@@ -287,7 +288,7 @@ static lido__checked *take_locked(lido__shape *shape, bool paged, size_t slot_by
     return record != NULL ? record : fresh_locked(shape, paged, slot_bytes, data_bytes);
 }
 
-static bool may_be_paged(void) {
+bool lido__may_be_paged(void) {
     static _Atomic uint32_t warned;
     if (LIDO__ATOMIC_LOAD(&paged_alive, relaxed) < PAGED_ALIVE_MAX) return true;
     if (LIDO__ATOMIC_EXCHANGE(&warned, 1u, relaxed) == 0)
@@ -326,7 +327,6 @@ lido__checked *lido__slot_take(bool paged, size_t data_bytes, lido__zone **zone,
     }
     data_bytes = lido__round_up(data_bytes, page);
     if (data_bytes > LIDO__PAGED_PAGES_MAX * page) return solo_take(data_bytes, zone);
-    if (!may_be_paged() && data_bytes <= LIDO__GUARD_SLOT_MAX) return lido__slot_take(false, data_bytes, zone, rested);
     unsigned i = LIDO__GUARD_SHAPES + (unsigned)(data_bytes / page) - 1;
     lido__checked *record = shape_take(&shapes[i], true, data_bytes + page, data_bytes, zone, rested);
     if (record != NULL) LIDO__ATOMIC_ADD(&paged_alive, 1u, relaxed);

@@ -23,9 +23,9 @@
 
 enum {
     LIDO__GUARD_EDGE = 16,                // least bytes of pattern on each side of a guarded block
-    LIDO__GUARD_SLOT_MAX = 64 << 10,      // larger ones are paged
+    LIDO__GUARD_SLOT_MAX = 1 << 20,       // larger ones are paged
     LIDO__PAGED_PAGES_MAX = 16,           // larger ones are solo
-    LIDO__GUARD_SHAPES = 41,              // 64 bytes to 64 KiB, four to a doubling
+    LIDO__GUARD_SHAPES = 57,              // 64 bytes to 1 MiB, four to a doubling
     LIDO__SHAPE_COUNT = LIDO__GUARD_SHAPES + LIDO__PAGED_PAGES_MAX,
 };
 
@@ -70,6 +70,8 @@ LIDO__HIDDEN lido__checked *lido__slot_take(bool paged, size_t data_bytes, lido_
 // Puts a BUSY slot to rest; its data becomes inaccessible if it is paged. The state is RESTING before anybody can find it in the
 // queue.
 LIDO__HIDDEN void lido__slot_rest(lido__zone *zone, lido__checked *record);
+// False once so many paged blocks are alive that small ones must be guarded instead.
+LIDO__HIDDEN bool lido__may_be_paged(void);
 // For fork.
 LIDO__HIDDEN void lido__zones_each_lock(void (*call)(lido__lock *));
 

@@ -66,6 +66,7 @@ LIDO_INLINE uint32_t lido__os_age_ms(uint32_t now, uint32_t then) { return (int3
 LIDO__HIDDEN unsigned lido__os_cpu(void);          // of the caller, now
 LIDO__HIDDEN unsigned lido__os_node(void);         // NUMA node of the caller, now; 0 if there is only one
 LIDO__HIDDEN uint32_t lido__os_thread_id(void);    // of the caller, never 0
+LIDO__HIDDEN void lido__os_thread_id_forget(void);    // in a child of fork, which has another
 
 // Calls `hook` when a thread that armed it ends, after C++ thread_local destructors and among the pthread-key
 // destructors. Arming may allocate: the caller must be ready for its own malloc to be entered again.

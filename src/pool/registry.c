@@ -122,6 +122,7 @@ static void after_fork_in_parent(void) {
     each_lock(lido__lock_release_unranked);
 }
 static void after_fork_in_child(void) {
+    lido__os_thread_id_forget();
     lido__lock_exempt = false;
     each_lock(lido__lock_reset);
     for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) lido__wait_queue_forget(&pool->wait);

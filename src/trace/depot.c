@@ -6,6 +6,7 @@
 #include "trace/stack.h"
 
 #include "base/atomics.h"
+#include "base/options.h"
 #include "os/os.h"
 #include "trace/unwind.h"
 
@@ -25,11 +26,10 @@ _Static_assert(sizeof(record) == UNIT, "a record's head is one unit");
 static _Atomic uint32_t buckets[1 << BUCKET_BITS];    // [atomic:S1/A1] id of the newest record
 static _Atomic(char *) chunks[CHUNKS];                // [atomic:S2/A2] NULL until mapped
 static _Atomic uint32_t next_unit = 1;                // relaxed: only hands out places; 0 is no id
-static _Atomic uint32_t depth_now = 16;               // relaxed: a wish
 
-void lido__stack_depth_set(unsigned depth) {
-    depth = depth < 1 ? 1 : depth > LIDO__STACK_DEPTH_MAX ? LIDO__STACK_DEPTH_MAX : depth;
-    LIDO__ATOMIC_STORE(&depth_now, depth, relaxed);
+static unsigned depth_now(void) {
+    unsigned frames = LIDO__ATOMIC_LOAD(&lido__options.check_frames, relaxed);    // relaxed: see base/options.h
+    return frames < LIDO__STACK_DEPTH_MAX ? frames : LIDO__STACK_DEPTH_MAX;
 }
 
 static record *record_at(uint32_t id) {
@@ -105,7 +105,7 @@ uint32_t lido__stack_keep(void *const *pcs, size_t count) {
 
 LIDO__NOINLINE uint32_t lido__stack_here(unsigned skip) {
     void *pcs[LIDO__STACK_DEPTH_MAX];
-    size_t count = lido__unwind(pcs, LIDO__ATOMIC_LOAD(&depth_now, relaxed), skip + 1);
+    size_t count = lido__unwind(pcs, depth_now(), skip + 1);
     return lido__stack_keep(pcs, count);
 }
 

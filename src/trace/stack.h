@@ -18,13 +18,12 @@
 
 enum { LIDO__STACK_DEPTH_MAX = 24 };
 
-// The stack of the caller, from the caller on with skip 0. 0: no memory is left for it.
+// The stack of the caller, from the caller on with skip 0, of as many addresses as the option check_frames says. 0: no memory is
+// left for it.
 // Cost: 81 to 99 ns for 10 addresses of a stack that is known, 23 to 29 of them beyond lido__unwind (measured as stated there).
 LIDO__HIDDEN uint32_t lido__stack_here(unsigned skip);
 // The same for addresses from elsewhere; those beyond LIDO__STACK_DEPTH_MAX are left out.
 LIDO__HIDDEN uint32_t lido__stack_keep(void *const *pcs, size_t count);
-// How many addresses lido__stack_here takes from now on: 1 to LIDO__STACK_DEPTH_MAX, others are brought into that range.
-LIDO__HIDDEN void lido__stack_depth_set(unsigned depth);
 // The addresses of an id; 0 of them, and *pcs == NULL, for 0 and for what is no id.
 LIDO__HIDDEN size_t lido__stack_at(uint32_t id, void *const **pcs);
 

@@ -20,6 +20,7 @@
 
 #include "base/atomics.h"
 #include "base/format.h"
+#include "base/options.h"
 #include "os/os.h"
 #include "trace/module.h"
 #include "trace/symbolize.h"
@@ -36,8 +37,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-char lido__symbolizer_path[256] = "lido";
 
 enum { ENTRIES_MAX = 1024, PATIENCE_MS = 5000, LEAVE_MS = 200 };    // guesses
 typedef enum progress { NOT_STARTED, RUNNING, GIVEN_UP } progress;
@@ -106,10 +105,11 @@ _Noreturn static void become_symbolizer(int own_end, const char *beside) {
 #ifdef SYS_close_range
         syscall(SYS_close_range, 3u, ~0u, 0u);
 #endif
-        if (strchr(lido__symbolizer_path, '/') != NULL) {
-            run(lido__symbolizer_path, environment);
+        const char *command = lido__option_texts_now.symbolizer[0] != '\0' ? lido__option_texts_now.symbolizer : "lido";
+        if (strchr(command, '/') != NULL) {
+            run(command, environment);
         } else {
-            run_from_path(lido__symbolizer_path, environment);
+            run_from_path(command, environment);
         }
         run_beside(beside, environment);
     }

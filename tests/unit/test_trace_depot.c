@@ -5,6 +5,8 @@
 // With the word "time" it prints what a stack costs instead, beside the C library's backtrace().
 #include "support.h"
 
+#include "base/atomics.h"
+#include "base/options.h"
 #include "os/os.h"
 #include "trace/stack.h"
 #include "trace/unwind.h"
@@ -75,10 +77,10 @@ static LIDO__NOINLINE uint32_t descend(unsigned depth) {
 
 static void depth(void **state) {
     (void)state;
-    static const unsigned pairs[][2] = {{4, 4}, {1, 1}, {0, 1}, {24, 24}, {1000, 24}, {16, 16}};
+    static const unsigned pairs[][2] = {{4, 4}, {1, 1}, {24, 24}, {1000, 24}, {16, 16}};
     void *const *pcs;
     for (unsigned i = 0; i < COUNT_OF(pairs); i++) {
-        lido__stack_depth_set(pairs[i][0]);
+        LIDO__ATOMIC_STORE(&lido__options.check_frames, pairs[i][0], relaxed);
         assert_int_equal(lido__stack_at(descend(50), &pcs), pairs[i][1]);
     }
 }
@@ -156,7 +158,7 @@ static LIDO__NOINLINE void measure(unsigned depth, const char *name, void (*call
 }
 
 static int print_times(void) {
-    lido__stack_depth_set(FRAMES);
+    LIDO__ATOMIC_STORE(&lido__options.check_frames, (uint32_t)FRAMES, relaxed);
     measure(20, "lido__unwind", by_unwind);
     measure(20, "lido__stack_here", by_depot);
     measure(20, "backtrace", by_backtrace);

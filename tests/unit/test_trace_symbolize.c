@@ -6,6 +6,7 @@
 // one that is copied to where there is no symbolizer.
 #include "support.h"
 
+#include "base/options.h"
 #include "os/os.h"
 #include "trace/symbolize.h"
 #include "trace/unwind.h"
@@ -121,7 +122,7 @@ static void use_script(const char *text) {
     fprintf(file, "#!/bin/sh\n%s\n", text);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(script, 0700), 0);
-    snprintf(lido__symbolizer_path, sizeof lido__symbolizer_path, "%s", script);
+    snprintf(lido__option_texts_now.symbolizer, sizeof lido__option_texts_now.symbolizer, "%s", script);
 }
 
 static int remove_script(void **state) {
@@ -280,7 +281,7 @@ static void append(const char *text, size_t length, void *context) {
 static void the_real_one(void **state) {
     (void)state;
 #ifdef LIDO_TEST_SYMBOLIZER
-    snprintf(lido__symbolizer_path, sizeof lido__symbolizer_path, "%s", LIDO_TEST_SYMBOLIZER);
+    snprintf(lido__option_texts_now.symbolizer, sizeof lido__option_texts_now.symbolizer, "%s", LIDO_TEST_SYMBOLIZER);
     unsigned line = __LINE__ + 1;
     count = lido__unwind(pcs, COUNT_OF(pcs), 0);
     lido__frame frame = ask_once(pcs[0]);
