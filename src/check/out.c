@@ -85,10 +85,12 @@ void lido__out_json(lido__out *out, const char *s) {
 
 static void append_line(const char *text, size_t length, void *context) { append((lido__out *)context, text, length); }
 
-static void frame_as_json(lido__out *out, const lido__frame *frame, bool first) {
-    lido__out_format(out, "%s{\"pc\":\"%p\",\"function\":", first ? "" : ",", frame->pc);
+static void frame_as_json(const lido__frame *frame, size_t number, bool inlined, void *context) {
+    lido__out *out = (lido__out *)context;
+    bool first = out->bytes[out->length - 1] == '[';
+    lido__out_format(out, "%s{\"number\":%z,\"pc\":\"%p\",\"function\":", first ? "" : ",", number, frame->pc);
     lido__out_json(out, frame->function);
-    lido__out_format(out, ",\"file\":");
+    lido__out_format(out, ",\"inlined\":%s,\"file\":", inlined ? "true" : "false");
     lido__out_json(out, frame->file);
     lido__out_format(out, ",\"line\":%u,\"module\":", frame->line);
     lido__out_json(out, frame->module);
@@ -101,11 +103,6 @@ void lido__out_frames(lido__out *out, void *const *pcs, size_t count) {
         return;
     }
     append(out, "[", 1);
-    for (size_t i = 0; i < count; i++) {
-        lido__frame frame;
-        lido__frame_of(pcs[i], &frame);
-        frame_as_json(out, &frame, i == 0);
-        while (lido__frame_outward(&frame)) frame_as_json(out, &frame, false);
-    }
+    lido__stack_each(pcs, count, frame_as_json, out);
     append(out, "]", 1);
 }

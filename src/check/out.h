@@ -28,8 +28,7 @@ LIDO__HIDDEN void lido__out_close(lido__out *out);
 LIDO__HIDDEN void lido__out_format(lido__out *out, const char *format, ...);
 // A string with its quotes and what must be escaped.
 LIDO__HIDDEN void lido__out_json(lido__out *out, const char *s);
-// A stack: a line for each frame, or an array of objects, innermost first; a function that was inlined is a frame with the pc of
-// the one around it.
+// A stack, as lido__stack_each names it: a line for each function, or an array of objects.
 LIDO__HIDDEN void lido__out_frames(lido__out *out, void *const *pcs, size_t count);
 
 #endif

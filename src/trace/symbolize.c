@@ -74,9 +74,52 @@ bool lido__frame_outward(lido__frame *frame) {
     return true;
 }
 
+// --- whole stacks ---------------------------------------------------------------------------------------------------
+
+static bool is_main(const lido__frame *frame) { return strcmp(frame->function, "main") == 0; }
+
+// How many of the first addresses are calls within lido, which tell the reader nothing. Its functions that are no part of its
+// interface have names with two underscores, or stand below one that has.
+static size_t own_frames(void *const *pcs, size_t count) {
+    enum { DEEPEST = 6 };    // calls within lido are no deeper
+    static const char prefix[] = "lido__";
+    size_t own = 0;
+    for (size_t i = 0; i < count && i < DEEPEST; i++) {
+        lido__frame frame;
+        lido__frame_of(pcs[i], &frame);
+        while (lido__frame_outward(&frame)) {
+        }
+        if (strncmp(frame.function, prefix, sizeof prefix - 1) == 0) own = i + 1;
+        if (is_main(&frame)) break;
+    }
+    return own < count ? own : 0;
+}
+
+void lido__stack_each(void *const *pcs, size_t count, lido__frame_sink sink, void *context) {
+    bool opened = lido__symbolizer_open(), ends = false;
+    size_t number = 0;
+    for (size_t i = own_frames(pcs, count); i < count && !ends; i++, number++) {
+        lido__frame frame;
+        lido__frame_of(pcs[i], &frame);
+        for (bool inlined = true; inlined;) {
+            inlined = lido__symbolizer_is_mine() && rest != NULL;
+            ends = is_main(&frame);
+            sink(&frame, number, inlined, context);
+            if (inlined) lido__frame_outward(&frame);
+        }
+    }
+    if (opened) lido__symbolizer_close();
+}
+
 // --- as text --------------------------------------------------------------------------------------------------------
 
-static void write_line(size_t number, const lido__frame *frame, bool inlined, lido__stack_sink sink, void *context) {
+typedef struct text_sink {
+    lido__stack_sink sink;
+    void *context;
+} text_sink;
+
+static void write_line(const lido__frame *frame, size_t number, bool inlined, void *context) {
+    const text_sink *to = (const text_sink *)context;
     char line[4 * LIDO__FRAME_TEXT_BYTES];
     lido__text text = lido__text_over(line, sizeof line - 1);    // room for the newline
     lido__text_format(&text, "    #%z %p", number, frame->pc);
@@ -90,19 +133,10 @@ static void write_line(size_t number, const lido__frame *frame, bool inlined, li
     }
     if (inlined) lido__text_string(&text, " inlined");
     line[text.length++] = '\n';
-    sink(line, text.length, context);
+    to->sink(line, text.length, to->context);
 }
 
 void lido__stack_write(void *const *pcs, size_t count, lido__stack_sink sink, void *context) {
-    bool opened = lido__symbolizer_open();
-    for (size_t i = 0; i < count; i++) {
-        lido__frame frame;
-        lido__frame_of(pcs[i], &frame);
-        for (bool more = true; more;) {
-            more = lido__symbolizer_is_mine() && rest != NULL;
-            write_line(i, &frame, more, sink, context);
-            if (more) more = lido__frame_outward(&frame);
-        }
-    }
-    if (opened) lido__symbolizer_close();
+    text_sink to = {sink, context};
+    lido__stack_each(pcs, count, write_line, &to);
 }

@@ -39,6 +39,11 @@ LIDO__HIDDEN bool lido__frame_outward(lido__frame *frame);
 LIDO__HIDDEN bool lido__symbolizer_open(void);
 LIDO__HIDDEN void lido__symbolizer_close(void);
 
+// Calls `sink` for each function of a stack, the innermost first; one that was inlined has the number of the one around it.
+// Calls within lido at its start are left out, and so is what comes before main.
+typedef void (*lido__frame_sink)(const lido__frame *frame, size_t number, bool inlined, void *context);
+LIDO__HIDDEN void lido__stack_each(void *const *pcs, size_t count, lido__frame_sink sink, void *context);
+
 // One line a frame:    #0 0x55d0c0a1 in parse_request (server.c:120)    or    #0 0x55d0c0a1 in /usr/bin/server+0x4a1
 typedef void (*lido__stack_sink)(const char *text, size_t length, void *context);
 LIDO__HIDDEN void lido__stack_write(void *const *pcs, size_t count, lido__stack_sink sink, void *context);

@@ -126,7 +126,7 @@ static void kinds_of_entries(void **state) {
     (void)state;
     for (unsigned entry = 0; entry <= UINT16_MAX; entry += LIDO__BIN_BYTES) {
         bool special = entry == LIDO__ENTRY_NONE || entry == LIDO__ENTRY_LARGE || entry == LIDO__ENTRY_SLOW ||
-                       entry == LIDO__ENTRY_META;
+                       entry == LIDO__ENTRY_META || entry == LIDO__ENTRY_CHECK;
         assert_int_equal(lido__entry_has_bin(entry), !special);
         assert_int_equal(lido__entry_is_slab(entry), !special || entry == LIDO__ENTRY_SLOW);
     }

@@ -300,6 +300,47 @@ static void the_real_one(void **state) {
 #endif
 }
 
+// A stack as a checked call leaves it: two functions of lido's on top, and what is before main.
+static LIDO__NOINLINE void lido__like_one_of_ours(void) {
+    count = lido__unwind(pcs, COUNT_OF(pcs), 0);
+    __asm__ volatile("" ::: "memory");
+}
+static LIDO__NOINLINE void a_static_of_ours(void) {
+    lido__like_one_of_ours();
+    __asm__ volatile("" ::: "memory");
+}
+LIDO__NOINLINE void lido__like_an_entry(void);
+void lido__like_an_entry(void) {
+    a_static_of_ours();
+    __asm__ volatile("" ::: "memory");
+}
+static LIDO__NOINLINE void caller(void) {
+    lido__like_an_entry();
+    __asm__ volatile("" ::: "memory");
+}
+
+static char names[512];
+static void append_name(const lido__frame *frame, size_t number, bool inlined, void *context) {
+    assert_false(inlined);
+    snprintf(names + strlen(names), sizeof names - strlen(names), "%u %s|", (unsigned)number, frame->function);
+    assert_ptr_equal(context, names);
+}
+
+static void ends_of_a_stack(void **state) {
+    (void)state;
+    caller();
+    use_script("exit 0");    // names without lines
+    names[0] = '\0';
+    lido__stack_each(pcs, count, append_name, names);
+    assert_int_equal(strncmp(names, "0 caller|1 ends_of_a_stack|2 ", 29), 0);
+    const char *last = strstr(names, " main|");
+    assert_true(last == NULL || last[6] == '\0');
+    assert_true(last != NULL || count == COUNT_OF(pcs));
+    names[0] = '\0';
+    lido__stack_each(pcs, 1, append_name, names);    // nothing but ours: then all of it
+    assert_string_equal(names, "0 lido__like_one_of_ours|");
+}
+
 static void absent(void **state) {
     (void)state;
     char copy[80], command[128], text[4096];
@@ -342,6 +383,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(its_environment),
         cmocka_unit_test(nonsense),
         cmocka_unit_test(one_that_hangs),
+        cmocka_unit_test(ends_of_a_stack),
         cmocka_unit_test(the_real_one),
         cmocka_unit_test(absent),
     };
