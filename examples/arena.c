@@ -6,7 +6,7 @@
 //
 // Prints:
 //     1000 requests in 8192 bytes
-//     83 lines in a buffer of 1024 bytes
+//     81 lines in a buffer of 1024 bytes
 #include <lido/arena.h>
 #include <stdio.h>
 #include <string.h>

@@ -12,8 +12,8 @@
 //            wrong instruction itself faults.
 //   sample   page for one allocation in N, light for the others. For production.
 //
-// Turned on by LIDO_OPTIONS="check=guard" for all that has no word of its own, or by lido_pool_options.check for one pool. While it is off it costs
-// nothing: a checked pool keeps no free blocks where the fast paths look.
+// Turned on by LIDO_OPTIONS="check=guard" for all that has no word of its own, or by lido_pool_options.check for one pool. While
+// it is off it costs nothing: a checked pool keeps no free blocks where the fast paths look.
 //
 // Unless a call says otherwise: Requires: nothing. Threads: any. Fails: never, and errno is left alone.
 #ifndef LIDO_CHECK_H
@@ -47,6 +47,7 @@ LIDO_API size_t lido_check_leaks(void);
 
 // The same for blocks allocated after a moment: what a piece of work has left behind.
 //      uint64_t before = lido_check_moment();  work();  lido_check_leaks_since(before);
+// Cost: of the moment one load, of the list as above.
 LIDO_API uint64_t lido_check_moment(void);
 LIDO_API size_t lido_check_leaks_since(uint64_t moment);
 

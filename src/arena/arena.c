@@ -77,7 +77,7 @@ static uint64_t first_serial(void) {
 
 // An arena over a buffer keeps to it: what is there is the caller's to check.
 static void check_if_asked(lido_arena *arena, lido__arena_home home) {
-    arena->check = lido__check_now();
+    arena->check = (uint8_t)lido__check_now();
     if (arena->check < LIDO_CHECK_GUARD || arena->fixed || home == LIDO__HOME_CALLER) return;
     arena->source = lido__check_source_new("arena", arena->name, arena, 0, 0);
     arena->face.next = arena->face.limit;
@@ -163,8 +163,10 @@ static void *alloc_here(lido_arena *arena, size_t alignment, size_t size) {
 
 static void *alloc_checked(lido_arena *arena, size_t alignment, size_t size) {
     void *block = NULL;
-    if (!lido__inject(arena->name) && size <= arena->limit_bytes - lido__min(arena->held + arena->source->live_bytes, arena->limit_bytes))
-        block = lido__checked_alloc(arena->source, arena->check, size, alignment, LIDO__CALL_ARENA, arena->serial);
+    if (!lido__inject(arena->name) &&
+        size <= arena->limit_bytes - lido__min(arena->held + arena->source->live_bytes, arena->limit_bytes))
+        block = lido__checked_alloc(arena->source, (lido_check_level)arena->check, size, alignment, LIDO__CALL_ARENA,
+                                    arena->serial);
     if (block == NULL) errno = ENOMEM;
     return block;
 }

@@ -79,9 +79,9 @@ struct lido_arena {
     lido_arena *parent;                    // [const]
     lido__cleanup death;                   // in the parent's list
     lido__arena_home home;                 // [const]
-    bool fixed;                            // [const]
-    lido_check_level check;                // [const]
     lido__check_source *source;            // [const] NULL: not checked
+    bool fixed;                            // [const]
+    uint8_t check;                         // [const] lido_check_level
     bool unwinding;                        // cleanups are running
     char name[LIDO_ARENA_NAME_MAX + 1];    // [const]
 };

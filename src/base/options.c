@@ -43,16 +43,21 @@ static const lido_option_info table[] = {
      "after the line that reports a misuse; continue ignores the offending call"},
     {"stats", "none|exit", "none", "exit writes one line of totals to stderr when the process ends"},
     {"check", "off|light|sample:N|guard|page", "off",
-     "find misuse of memory, see <lido/check.h>: in malloc, and in pools that are made from then on; pool.NAME.check=... for "
+     "find misuse of memory, see <lido/check.h>: in malloc, and in pools that are made from then on; "
+     "pool.NAME.check=... for "
      "the pools of one name. Read at start-up. Without N one allocation in 1000 is picked"},
     {"check_rest_kb", "KiB", "32768",
-     "how much freed memory check=guard keeps from being used again: as much as most programs free in some milliseconds"},
+     "how much freed memory check=guard keeps from being used again: as much as most programs free in some "
+     "milliseconds"},
     {"check_frames", "1..24", "16", "how many callers a stack of check mode has: enough for most, and each costs time"},
-    {"leaks", "none|exit", "none", "exit reports what is alive when the process ends, by call site; needs check=guard or page"},
+    {"leaks", "none|exit", "none",
+     "exit reports what is alive when the process ends, by call site; needs check=guard or page"},
     {"report", "FILE", "-", "where reports of check mode go; the default is stderr"},
     {"report_format", "text|json", "text", "json is one object a line"},
-    {"symbolizer", "PATH", "-", "the command lido, which finds names and lines for stacks; the default is the one in PATH"},
-    {"suppressions", "FILE", "-", "patterns, one a line: leaks with a function, file or pool that fits are not reported"},
+    {"symbolizer", "PATH", "-",
+     "the command lido, which finds names and lines for stacks; the default is the one in PATH"},
+    {"suppressions", "FILE", "-",
+     "patterns, one a line: leaks with a function, file or pool that fits are not reported"},
     {"fault", "RULE,...", "-",
      "make allocations fail: at=N, every=N, chance=PERCENT, seed=N, pool=NAME (malloc is one), site=FUNCTION"},
 };
@@ -60,8 +65,21 @@ enum { OPTION_COUNT = sizeof table / sizeof table[0] };
 
 // Which entry is which: the order of the table.
 enum {
-    PURGE_DELAY_MS, HUGE_FROM_MB, HUGETLB, POPULATE, ON_MISUSE, STATS, CHECK, CHECK_REST_KB, CHECK_FRAMES, LEAKS, REPORT,
-    REPORT_FORMAT, SYMBOLIZER, SUPPRESSIONS, FAULT,
+    PURGE_DELAY_MS,
+    HUGE_FROM_MB,
+    HUGETLB,
+    POPULATE,
+    ON_MISUSE,
+    STATS,
+    CHECK,
+    CHECK_REST_KB,
+    CHECK_FRAMES,
+    LEAKS,
+    REPORT,
+    REPORT_FORMAT,
+    SYMBOLIZER,
+    SUPPRESSIONS,
+    FAULT,
 };
 _Static_assert(FAULT + 1 == OPTION_COUNT, "each entry of the table has its name here");
 

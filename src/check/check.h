@@ -69,25 +69,26 @@ typedef struct lido__checked lido__checked;
 
 typedef struct lido__check_source {
     lido__lock lock;
-    lido__checked *newest;    // [lock:source] of its live blocks, linked by `older` and `newer`
-    size_t live;              // [lock:source]
-    size_t live_bytes;        // [lock:source] as asked for
-    const void *owner;        // [const] the pool or arena; for malloc NULL
-    const char *kind;         // [const] "pool", "arena", "heap"; for malloc ""
-    size_t block_bytes;       // [const] of a pool; else 0
-    uint32_t thread;          // [const] the one that a confined pool belongs to; 0: any
-    _Atomic uint32_t ended;          // relaxed: for reports. Owner and all blocks are gone
-    struct lido__check_source *next; // [const] all sources that were ever made
+    lido__checked *newest;                  // [lock:source] of its live blocks, linked by `older` and `newer`
+    size_t live;                            // [lock:source]
+    size_t live_bytes;                      // [lock:source] as asked for
+    const void *owner;                      // [const] the pool or arena; for malloc NULL
+    const char *kind;                       // [const] "pool", "arena", "heap"; for malloc ""
+    size_t block_bytes;                     // [const] of a pool; else 0
+    uint32_t thread;                        // [const] the one that a confined pool belongs to; 0: any
+    _Atomic uint32_t ended;                 // relaxed: for reports. Owner and all blocks are gone
+    struct lido__check_source *next;        // [const] all sources that were ever made
     char name[LIDO__CHECK_NAME_MAX + 1];    // [const]
 } lido__check_source;
 
 struct lido__checked {
-    char *block;                    // [const while LIVE or RESTING]
-    size_t bytes;                   // [likewise] as asked for
-    lido__check_source *source;     // [likewise]
-    lido__checked *older, *newer;   // [lock:source] while LIVE; `newer` is the queue's link [lock:shape] while RESTING or FREE
-    uint64_t number;                // [const while LIVE or RESTING] counts the checked allocations of the process
-    uint64_t stamp;                 // [likewise] the arena's serial, else 0
+    char *block;                   // [const while LIVE or RESTING]
+    size_t bytes;                  // [likewise] as asked for
+    lido__check_source *source;    // [likewise]
+    lido__checked *older,
+        *newer;         // [lock:source] while LIVE; `newer` is the queue's link [lock:shape] while RESTING or FREE
+    uint64_t number;    // [const while LIVE or RESTING] counts the checked allocations of the process
+    uint64_t stamp;     // [likewise] the arena's serial, else 0
     uint32_t made_ms, ended_ms;
     uint32_t made_thread, ended_thread;
     uint32_t made_stack, ended_stack;    // ids, see trace/stack.h
@@ -121,7 +122,7 @@ LIDO__HIDDEN lido__checked *lido__checked_find(const void *p);
 
 // What the caller of a free knows; SIZE_MAX for a size and 0 for an alignment that it does not.
 typedef struct lido__check_claim {
-    const char *name;                    // of the call, for reports
+    const char *name;    // of the call, for reports
     lido__check_call call;
     const lido__check_source *source;    // the pool that the block must be of, or NULL
     size_t bytes;
@@ -157,13 +158,13 @@ LIDO__HIDDEN void lido__check_each_lock(void (*call)(lido__lock *));
 
 // Something is wrong with a block or an address; report.c says it, and aborts or returns as `on_misuse` says.
 typedef struct lido__finding {
-    const char *what;                // e.g. "double free"
-    const char *call;                // where it was seen, or NULL: "at exit" and the like come with `what`
-    const void *address;             // the one that is wrong
-    const lido__checked *record;     // of the block, or NULL
-    const char *damaged;             // the first wrong byte, or NULL
-    size_t damaged_bytes;            // from the first to the last one
-    const void *context;             // of the signal that told (ucontext_t), or NULL
+    const char *what;                      // e.g. "double free"
+    const char *call;                      // where it was seen, or NULL: "at exit" and the like come with `what`
+    const void *address;                   // the one that is wrong
+    const lido__checked *record;           // of the block, or NULL
+    const char *damaged;                   // the first wrong byte, or NULL
+    size_t damaged_bytes;                  // from the first to the last one
+    const void *context;                   // of the signal that told (ucontext_t), or NULL
     const lido__check_source *expected;    // the pool that was asked, or NULL
     size_t claimed_bytes;                  // SIZE_MAX: no size was given
 } lido__finding;

@@ -240,7 +240,8 @@ static bool starts_live_block(const lido__checked *record, const void *p, const 
 }
 
 static bool is_as_claimed(const lido__checked *record, const void *p, const lido__check_claim *claim) {
-    if (claim->source != NULL && record->source != claim->source) return refuse(record, p, claim, "block of another pool");
+    if (claim->source != NULL && record->source != claim->source)
+        return refuse(record, p, claim, "block of another pool");
     if (claim->call != LIDO__CALL_ANY && claim->call != record->call) return refuse(record, p, claim, "wrong call");
     if (claim->bytes != SIZE_MAX && claim->bytes != record->bytes) return refuse(record, p, claim, "wrong size");
     if (record->source->thread != 0 && record->source->thread != lido__os_thread_id())

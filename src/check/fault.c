@@ -17,7 +17,9 @@ static size_t distance(const lido__checked *record, const char *p) {
     return p < end ? 0 : (size_t)(p - end);
 }
 
-static bool was_used(const lido__checked *record) { return LIDO__ATOMIC_LOAD(&record->state, acquire) != LIDO__CHECK_FREE; }
+static bool was_used(const lido__checked *record) {
+    return LIDO__ATOMIC_LOAD(&record->state, acquire) != LIDO__CHECK_FREE;
+}
 
 // Behind one block is before the next: the nearer one is meant.
 static lido__checked *meant(lido__zone *zone, const char *p) {

@@ -15,13 +15,13 @@
 
 typedef struct rules {
     uint64_t at, every, seed;
-    uint64_t chance;      // out of 2^32
+    uint64_t chance;    // out of 2^32
     char pool[64], site[64];
 } rules;
 
-static rules now;                      // written once, see ready
-static _Atomic uint32_t state;         // 0 not read, 1 being read, 2 ready, 3 no good: nothing fails
-static _Atomic uint64_t counted;       // relaxed: only the number counts
+static rules now;                   // written once, see ready
+static _Atomic uint32_t state;      // 0 not read, 1 being read, 2 ready, 3 no good: nothing fails
+static _Atomic uint64_t counted;    // relaxed: only the number counts
 
 // Digits, and after a point as many as three more: in thousandths.
 static bool parse_thousandths(const char *s, size_t length, uint64_t *out) {
@@ -67,7 +67,8 @@ static bool parse_all(const char *text) {
     while (*text != '\0') {
         size_t length = strcspn(text, ",");
         if (!parse_rule(text, length)) {
-            lido__warn("option fault: '%s' is not understood (at=N, every=N, chance=PERCENT, seed=N, pool=NAME, site=FUNCTION, "
+            lido__warn("option fault: '%s' is not understood (at=N, every=N, chance=PERCENT, seed=N, pool=NAME, "
+                       "site=FUNCTION, "
                        "divided by commas); nothing fails",
                        text);
             return false;

@@ -23,7 +23,7 @@ typedef struct group {
 
 typedef struct table {
     group *groups;
-    size_t room, used;    // room: a power of two
+    size_t room, used;                 // room: a power of two
     const lido__check_source *only;    // NULL: all
     uint64_t after;                    // numbers above this
     size_t lost;                       // blocks for whose group there was no room
@@ -164,14 +164,16 @@ static void write_group(lido__out *out, const group *g) {
         lido__out_json(out, g->source->kind);
         lido__out_format(out, ",\"source\":");
         lido__out_json(out, g->source->name);
-        lido__out_format(out, ",\"count\":%z,\"bytes\":%z,\"oldest_ms\":%u,\"stack\":", g->count, g->bytes, (unsigned)age);
+        lido__out_format(out, ",\"count\":%z,\"bytes\":%z,\"oldest_ms\":%u,\"stack\":", g->count, g->bytes,
+                         (unsigned)age);
         lido__out_frames(out, pcs, count);
         lido__out_format(out, "}\n");
         return;
     }
     bool named = g->source->kind[0] != '\0';
-    lido__out_format(out, "lido: alive: %z blocks, %z bytes, of %s%s%s%s, the oldest for %u ms, allocated at\n", g->count,
-                     g->bytes, g->source->kind, named ? " '" : "", g->source->name, named ? "'" : "", (unsigned)age);
+    lido__out_format(out, "lido: alive: %z blocks, %z bytes, of %s%s%s%s, the oldest for %u ms, allocated at\n",
+                     g->count, g->bytes, g->source->kind, named ? " '" : "", g->source->name, named ? "'" : "",
+                     (unsigned)age);
     lido__out_frames(out, pcs, count);
 }
 
@@ -188,8 +190,8 @@ static size_t write_table(table *t) {
         shown++;
     }
     if (!out.json && (shown > 0 || t->lost > 0))
-        lido__out_format(&out, "lido: alive in all: %z blocks, %z bytes, from %z places; %z places are suppressed\n", blocks,
-                         bytes, shown, count - shown);
+        lido__out_format(&out, "lido: alive in all: %z blocks, %z bytes, from %z places; %z places are suppressed\n",
+                         blocks, bytes, shown, count - shown);
     lido__out_close(&out);
     return shown;
 }

@@ -15,15 +15,19 @@
 #include "trace/unwind.h"
 
 static const char *made_by(const lido__checked *record) {
-    static const char *const names[] = {[LIDO__CALL_MALLOC] = "malloc",   [LIDO__CALL_NEW] = "new",
-                                        [LIDO__CALL_NEW_ARRAY] = "new[]", [LIDO__CALL_POOL] = "lido_pool_alloc",
+    static const char *const names[] = {[LIDO__CALL_MALLOC] = "malloc",
+                                        [LIDO__CALL_NEW] = "new",
+                                        [LIDO__CALL_NEW_ARRAY] = "new[]",
+                                        [LIDO__CALL_POOL] = "lido_pool_alloc",
                                         [LIDO__CALL_ARENA] = "lido_arena_alloc"};
     return names[record->call];
 }
 
 static const char *ended_by(const lido__checked *record) {
-    static const char *const names[] = {
-        [LIDO__END_FREE] = "", [LIDO__END_RESET] = "reset", [LIDO__END_DESTROY] = "destroy", [LIDO__END_REWIND] = "rewind"};
+    static const char *const names[] = {[LIDO__END_FREE] = "",
+                                        [LIDO__END_RESET] = "reset",
+                                        [LIDO__END_DESTROY] = "destroy",
+                                        [LIDO__END_REWIND] = "rewind"};
     return names[record->end];
 }
 
@@ -166,20 +170,20 @@ static void memory_as_text(lido__out *out, const lido__finding *finding) {
 static void block_as_json(lido__out *out, const lido__finding *finding) {
     const lido__checked *record = finding->record;
     place at = place_of(finding->address, record);
-    lido__out_format(out, ",\"offset\":%z,\"side\":\"%s\",\"block\":{\"address\":\"%p\",\"bytes\":%z,\"number\":%z,", at.bytes,
-                     at.side, (const void *)record->block, record->bytes, (size_t)record->number);
+    lido__out_format(out, ",\"offset\":%z,\"side\":\"%s\",\"block\":{\"address\":\"%p\",\"bytes\":%z,\"number\":%z,",
+                     at.bytes, at.side, (const void *)record->block, record->bytes, (size_t)record->number);
     lido__out_format(out, "\"by\":\"%s\",\"source\":{\"kind\":", made_by(record));
     lido__out_json(out, record->source->kind);
     lido__out_format(out, ",\"name\":");
     lido__out_json(out, record->source->name);
-    lido__out_format(out, ",\"block_bytes\":%z},\"allocated\":{\"thread\":%u,\"ms_ago\":%u,\"stack\":",
-                     record->source->block_bytes, (unsigned)record->made_thread,
-                     (unsigned)lido__os_age_ms(lido__os_clock_ms(), record->made_ms));
+    lido__out_format(
+        out, ",\"block_bytes\":%z},\"allocated\":{\"thread\":%u,\"ms_ago\":%u,\"stack\":", record->source->block_bytes,
+        (unsigned)record->made_thread, (unsigned)lido__os_age_ms(lido__os_clock_ms(), record->made_ms));
     write_stack(out, record->made_stack);
     if (had_end(record)) {
-        lido__out_format(out, "},\"freed\":{\"thread\":%u,\"ms_ago\":%u,\"by\":\"%s\",\"stack\":",
-                         (unsigned)record->ended_thread,
-                         (unsigned)lido__os_age_ms(lido__os_clock_ms(), record->ended_ms), ended_by(record));
+        lido__out_format(
+            out, "},\"freed\":{\"thread\":%u,\"ms_ago\":%u,\"by\":\"%s\",\"stack\":", (unsigned)record->ended_thread,
+            (unsigned)lido__os_age_ms(lido__os_clock_ms(), record->ended_ms), ended_by(record));
         write_stack(out, record->ended_stack);
     }
     lido__out_format(out, "}}");

@@ -16,13 +16,13 @@ enum {
     PAGED_ALIVE_MAX = 12000,
     PAGED_REST_MAX = 4000,
     SOLO_REST_MAX = 64,
-    SHAPE_REST_MIN = 64,    // of each shape, however much the others hold,
+    SHAPE_REST_MIN = 64,               // of each shape, however much the others hold,
     SHAPE_REST_MIN_BYTES = 2 << 20,    // or fewer that have so much
 };
 
 static lido__shape shapes[LIDO__SHAPE_COUNT];
-static _Atomic(lido__zone *) all_zones;         // release when a zone is listed, pairs with lido__zones_each
-static _Atomic size_t resting_bytes;            // of guarded slots; relaxed: a limit that need not be exact
+static _Atomic(lido__zone *) all_zones;                // release when a zone is listed, pairs with lido__zones_each
+static _Atomic size_t resting_bytes;                   // of guarded slots; relaxed: a limit that need not be exact
 static _Atomic uint32_t paged_alive, paged_resting;    // likewise
 
 // --- finding --------------------------------------------------------------------------------------------------------
@@ -76,8 +76,7 @@ static lido__zone *head_new(size_t slot_count) {
 static bool close_off(const lido__zone *zone) {
     size_t page = lido__os_page_bytes();
     if (zone->paged) return lido__os_decommit(zone->memory, zone->memory_bytes);
-    return lido__os_decommit(zone->memory, page) &&
-           lido__os_decommit(zone->memory + zone->memory_bytes - page, page);
+    return lido__os_decommit(zone->memory, page) && lido__os_decommit(zone->memory + zone->memory_bytes - page, page);
 }
 
 static void run_give_back(lido__slab *run, char *memory, size_t bytes) {
@@ -120,9 +119,9 @@ static lido__zone *zone_new(lido__shape *shape, bool paged, size_t slot_bytes, s
 // --- solo zones -----------------------------------------------------------------------------------------------------
 
 static lido__lock solos_lock;
-static lido__zone *spare_solos;                        // [lock:solos] heads without memory
-static lido__zone *solo_rest_first, *solo_rest_last;   // [lock:solos]
-static unsigned solo_rest_count;                       // [lock:solos]
+static lido__zone *spare_solos;                         // [lock:solos] heads without memory
+static lido__zone *solo_rest_first, *solo_rest_last;    // [lock:solos]
+static unsigned solo_rest_count;                        // [lock:solos]
 #define LOCK_SOLOS() lido__lock_acquire(&solos_lock, LIDO__RANK_CHECK)
 #define UNLOCK_SOLOS() lido__lock_release(&solos_lock, LIDO__RANK_CHECK)
 
@@ -154,9 +153,8 @@ static void solo_spare(lido__zone *zone) {
 static bool solo_memory(lido__zone *zone, size_t bytes) {
     size_t slices = (bytes + LIDO__SLICE_BYTES - 1) >> LIDO__SLICE_SHIFT;
     bool zero;
-    lido__slab *run = slices <= LIDO__RUN_MAX_SLICES
-                          ? lido__run_new(LIDO__RUN_CHECK, slices, 1, LIDO__ENTRY_CHECK, &zero)
-                          : NULL;
+    lido__slab *run =
+        slices <= LIDO__RUN_MAX_SLICES ? lido__run_new(LIDO__RUN_CHECK, slices, 1, LIDO__ENTRY_CHECK, &zero) : NULL;
     if (run != NULL) run->large_heap = zone;
     zone->mapped = run == NULL;
     zone->memory = run != NULL ? lido__slab_memory(run) : (char *)lido__os_map(bytes);
@@ -179,7 +177,8 @@ static void solo_release(lido__zone *zone) {
 // Puts one to rest; too many, and the one that has rested longest goes.
 static void solo_rest(lido__zone *zone) {
     lido__os_decommit(zone->slots, zone->data_bytes);    // refused: a use is only not seen
-    LIDO__ATOMIC_STORE(&zone->records[0].state, (uint8_t)LIDO__CHECK_RESTING, release);    // pairs with finders' acquire
+    LIDO__ATOMIC_STORE(&zone->records[0].state, (uint8_t)LIDO__CHECK_RESTING,
+                       release);    // pairs with finders' acquire
     lido__zone *oldest = NULL;
     LOCK_SOLOS();
     zone->queued = NULL;
@@ -262,8 +261,10 @@ static bool rest_is_full(bool paged) {
 
 static void count_resting(bool paged, size_t slot_bytes, bool more) {
     if (paged) {
-        if (more) LIDO__ATOMIC_ADD(&paged_resting, 1u, relaxed);
-        else LIDO__ATOMIC_SUB(&paged_resting, 1u, relaxed);
+        if (more)
+            LIDO__ATOMIC_ADD(&paged_resting, 1u, relaxed);
+        else
+            LIDO__ATOMIC_SUB(&paged_resting, 1u, relaxed);
     } else if (more) {
         LIDO__ATOMIC_ADD(&resting_bytes, slot_bytes, relaxed);
     } else {
@@ -292,9 +293,10 @@ bool lido__may_be_paged(void) {
     static _Atomic uint32_t warned;
     if (LIDO__ATOMIC_LOAD(&paged_alive, relaxed) < PAGED_ALIVE_MAX) return true;
     if (LIDO__ATOMIC_EXCHANGE(&warned, 1u, relaxed) == 0)
-        lido__warn("check=page: %u blocks are alive; from here on small ones are only guarded, as the system's limit on "
-                   "mappings (vm.max_map_count) would be reached",
-                   PAGED_ALIVE_MAX);
+        lido__warn(
+            "check=page: %u blocks are alive; from here on small ones are only guarded, as the system's limit on "
+            "mappings (vm.max_map_count) would be reached",
+            PAGED_ALIVE_MAX);
     return false;
 }
 
@@ -339,7 +341,8 @@ void lido__slot_rest(lido__zone *zone, lido__checked *record) {
         return;
     }
     if (zone->paged) {
-        lido__os_decommit(lido__zone_slot(zone, record), zone->data_bytes);    // refused: it is only not seen to be used
+        lido__os_decommit(lido__zone_slot(zone, record),
+                          zone->data_bytes);    // refused: it is only not seen to be used
         LIDO__ATOMIC_SUB(&paged_alive, 1u, relaxed);
     }
     count_resting(zone->paged, zone->slot_bytes, true);

@@ -22,36 +22,36 @@
 #include "slab/segment.h"
 
 enum {
-    LIDO__GUARD_EDGE = 16,                // least bytes of pattern on each side of a guarded block
-    LIDO__GUARD_SLOT_MAX = 1 << 20,       // larger ones are paged
-    LIDO__PAGED_PAGES_MAX = 16,           // larger ones are solo
-    LIDO__GUARD_SHAPES = 57,              // 64 bytes to 1 MiB, four to a doubling
+    LIDO__GUARD_EDGE = 16,             // least bytes of pattern on each side of a guarded block
+    LIDO__GUARD_SLOT_MAX = 1 << 20,    // larger ones are paged
+    LIDO__PAGED_PAGES_MAX = 16,        // larger ones are solo
+    LIDO__GUARD_SHAPES = 57,           // 64 bytes to 1 MiB, four to a doubling
     LIDO__SHAPE_COUNT = LIDO__GUARD_SHAPES + LIDO__PAGED_PAGES_MAX,
 };
 
 typedef struct lido__zone {
-    struct lido__zone *next;        // [const once listed]
-    struct lido__shape *shape;      // [const] NULL: solo
-    char *memory;                   // [const] with the pages that cannot be accessed; solo: [atomic:checked] by state
-    size_t memory_bytes;            // likewise
-    char *slots;                    // likewise
-    size_t slot_bytes;              // [const] distance of slots
-    size_t data_bytes;              // [const] of a slot; solo: like memory
-    uint32_t slot_count;            // [const]
-    bool paged;                     // [const]
-    bool mapped;                    // solo: a mapping of its own
-    struct lido__zone *queued;      // [lock:solos] solo: the next that rests, or that has no memory
+    struct lido__zone *next;      // [const once listed]
+    struct lido__shape *shape;    // [const] NULL: solo
+    char *memory;                 // [const] with the pages that cannot be accessed; solo: [atomic:checked] by state
+    size_t memory_bytes;          // likewise
+    char *slots;                  // likewise
+    size_t slot_bytes;            // [const] distance of slots
+    size_t data_bytes;            // [const] of a slot; solo: like memory
+    uint32_t slot_count;          // [const]
+    bool paged;                   // [const]
+    bool mapped;                  // solo: a mapping of its own
+    struct lido__zone *queued;    // [lock:solos] solo: the next that rests, or that has no memory
     lido__checked records[];
 } lido__zone;
 
 typedef struct lido__shape {
     lido__lock lock;
-    lido__checked *free;                        // [lock:shape] linked by `newer`
-    lido__checked *rest_first, *rest_last;      // [lock:shape] the one that has rested longest first
-    uint32_t rest_count;                        // [lock:shape]
-    lido__zone *zone;                           // [lock:shape] the newest
-    uint32_t fresh;                             // [lock:shape] slots of it that were handed out at least once
-    uint32_t zone_count;                        // [lock:shape]
+    lido__checked *free;                      // [lock:shape] linked by `newer`
+    lido__checked *rest_first, *rest_last;    // [lock:shape] the one that has rested longest first
+    uint32_t rest_count;                      // [lock:shape]
+    lido__zone *zone;                         // [lock:shape] the newest
+    uint32_t fresh;                           // [lock:shape] slots of it that were handed out at least once
+    uint32_t zone_count;                      // [lock:shape]
 } lido__shape;
 
 // The zone in which p lies, or NULL.

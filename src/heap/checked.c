@@ -95,7 +95,8 @@ void *lido__heap_checked_realloc(void *p, size_t size) {
 }
 
 void lido__free_as(void *p, lido__check_call call, size_t bytes) {
-    if (LIDO_LIKELY(lido__window_entry(p) != LIDO__ENTRY_CHECK)) {    // huge ones are found by lido__free_slow, without the claim
+    if (LIDO_LIKELY(lido__window_entry(p) !=
+                    LIDO__ENTRY_CHECK)) {    // huge ones are found by lido__free_slow, without the claim
         lido__free_slow(p);
         return;
     }

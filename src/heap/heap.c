@@ -68,7 +68,8 @@ static void *out_of_memory(void) {
 
 static LIDO__NOINLINE void *small_refill(size_t size) {
     lido_pool *pool = class_pool(size != 0 ? size : 1);
-    if (LIDO_UNLIKELY(lido__check_now() != LIDO_CHECK_OFF)) return lido__heap_small_checked(pool, size, LIDO__CALL_MALLOC);
+    if (LIDO_UNLIKELY(lido__check_now() != LIDO_CHECK_OFF))
+        return lido__heap_small_checked(pool, size, LIDO__CALL_MALLOC);
     void *block = lido__bin_alloc_slow(pool);
     return LIDO_LIKELY(block != NULL) ? block : out_of_memory();
 }
@@ -80,7 +81,8 @@ LIDO_INLINE void *small_alloc(size_t size) {
 }
 
 static LIDO__NOINLINE void *large_alloc(size_t size) {
-    if (lido__heap_is_checked()) return lido__heap_checked_alloc(&lido__check_malloc_source, size, 1, LIDO__CALL_MALLOC);
+    if (lido__heap_is_checked())
+        return lido__heap_checked_alloc(&lido__check_malloc_source, size, 1, LIDO__CALL_MALLOC);
     if (LIDO_UNLIKELY(lido__inject("malloc"))) return out_of_memory();
     bool zero;
     return lido__large_alloc(size, 1, NULL, &zero);
@@ -211,7 +213,8 @@ void lido__free_slow(void *p) {
 void lido_free(void *p) { lido__free(p); }
 void lido_free_sized(void *p, size_t size) { lido__free_sized(p, LIDO__CALL_MALLOC, size); }
 void lido_free_aligned_sized(void *p, size_t alignment, size_t size) {
-    (void)alignment;    // whoever knows the size rarely errs there, and a block with more than was asked for is not wrong
+    (void)
+        alignment;    // whoever knows the size rarely errs there, and a block with more than was asked for is not wrong
     lido__free_sized(p, LIDO__CALL_MALLOC, size);
 }
 

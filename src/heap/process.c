@@ -48,6 +48,6 @@ __attribute__((destructor)) static void line_at_exit(void) {
     lido_heap_statistics now = lido_process_stats();
     lido__warn("%s (process %u) at exit: live %z bytes, committed %z, free and kept %z, segments %z, huge objects %z, "
                "threads %z",
-               program_invocation_short_name, (unsigned)getpid(), now.live_bytes, now.committed_bytes, now.dirty_free_bytes, now.segment_count, now.huge_count,
-               now.thread_count);
+               program_invocation_short_name, (unsigned)getpid(), now.live_bytes, now.committed_bytes,
+               now.dirty_free_bytes, now.segment_count, now.huge_count, now.thread_count);
 }

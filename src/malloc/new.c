@@ -58,8 +58,12 @@ static const lido__check_call ONE = LIDO__CALL_NEW, ARRAY = LIDO__CALL_NEW_ARRAY
 // new, new[]; with alignment
 EXPORT void *SIZED(_Znw, )(size_t size) { return throwing(size, ONE); }
 EXPORT void *SIZED(_Zna, )(size_t size) { return throwing(size, ARRAY); }
-EXPORT void *SIZED(_Znw, St11align_val_t)(size_t size, size_t alignment) { return throwing_aligned(size, alignment, ONE); }
-EXPORT void *SIZED(_Zna, St11align_val_t)(size_t size, size_t alignment) { return throwing_aligned(size, alignment, ARRAY); }
+EXPORT void *SIZED(_Znw, St11align_val_t)(size_t size, size_t alignment) {
+    return throwing_aligned(size, alignment, ONE);
+}
+EXPORT void *SIZED(_Zna, St11align_val_t)(size_t size, size_t alignment) {
+    return throwing_aligned(size, alignment, ARRAY);
+}
 
 // delete, delete[]; with alignment; with size; with both
 EXPORT void _ZdlPv(void *p) { lido__free_sized(p, ONE, SIZE_MAX); }

@@ -63,9 +63,9 @@ LIDO__HIDDEN uint64_t lido__os_time_ns(void);
 LIDO__HIDDEN uint32_t lido__os_clock_ms(void);
 // How long ago `then` was; 0 if another thread read it after `now`. Right for 24 days.
 LIDO_INLINE uint32_t lido__os_age_ms(uint32_t now, uint32_t then) { return (int32_t)(now - then) < 0 ? 0 : now - then; }
-LIDO__HIDDEN unsigned lido__os_cpu(void);          // of the caller, now
-LIDO__HIDDEN unsigned lido__os_node(void);         // NUMA node of the caller, now; 0 if there is only one
-LIDO__HIDDEN uint32_t lido__os_thread_id(void);    // of the caller, never 0
+LIDO__HIDDEN unsigned lido__os_cpu(void);             // of the caller, now
+LIDO__HIDDEN unsigned lido__os_node(void);            // NUMA node of the caller, now; 0 if there is only one
+LIDO__HIDDEN uint32_t lido__os_thread_id(void);       // of the caller, never 0
 LIDO__HIDDEN void lido__os_thread_id_forget(void);    // in a child of fork, which has another
 
 // Calls `hook` when a thread that armed it ends, after C++ thread_local destructors and among the pthread-key

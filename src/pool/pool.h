@@ -53,10 +53,10 @@ struct lido_pool {
     bool watched;             // in check mode light: every call looks at the block's byte, see watched.h
     bool anonymous;           // a size class or a part of a heap: lido_pool_of does not name it
     size_t alignment;
-    size_t asked_bytes;                  // block size before rounding
-    struct lido__check_source *source;   // way checked; else NULL
-    struct lido_heap *heap;              // whose part this is, or NULL
-    struct lido_object_pool *objects;    // whose memory this is, or NULL; written once, before any block is handed out
+    size_t asked_bytes;                   // block size before rounding
+    struct lido__check_source *source;    // way checked; else NULL
+    struct lido_heap *heap;               // whose part this is, or NULL
+    struct lido_object_pool *objects;     // whose memory this is, or NULL; written once, before any block is handed out
     char name[LIDO_POOL_NAME_MAX + 1];
 
     // [lock:registry]

@@ -34,8 +34,8 @@ bool lido__watch_back(const lido_pool *pool, void *p) {
     if (was == LIDO__BLOCK_FREED) {
         lido__misuse("free(%p): double free of a block of %z bytes", p, bytes);
     } else {
-        lido__misuse("free(%p): a block of %z bytes that nobody has; never given out, or ended by a reset of its pool", p,
-                     bytes);
+        lido__misuse("free(%p): a block of %z bytes that nobody has; never given out, or ended by a reset of its pool",
+                     p, bytes);
     }
     return false;
 }

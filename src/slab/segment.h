@@ -56,7 +56,7 @@ typedef struct lido__slab {
         };
         struct {
             size_t large_bytes;    // [owner] what the large object may use
-            void *large_heap;      // [const while in use] first-class heap or NULL; also of a chunk that bumps; the zone
+            void *large_heap;    // [const while in use] first-class heap or NULL; also of a chunk that bumps; the zone
         };
     };
     uint32_t freed_at;       // [lock:segments] clock when this slice became free
@@ -100,12 +100,12 @@ LIDO__HIDDEN bool lido__segments_verify(void);
 typedef struct lido__segment {
     uint64_t used[LIDO__SEGMENT_SLICES / 64];
     uint64_t dirty[LIDO__SEGMENT_SLICES / 64];
-    uint32_t slot;                // [const] number of this segment's place in the window
-    uint32_t slice_count;         // [const]
-    uint32_t free_count;          // slices with used == 0
-    uint32_t dirty_free_count;    // of them, with dirty == 1
-    uint32_t committed;           // slices
-    uint32_t huge_from;           // slices at and above this one were advised huge
+    uint32_t slot;                        // [const] number of this segment's place in the window
+    uint32_t slice_count;                 // [const]
+    uint32_t free_count;                  // slices with used == 0
+    uint32_t dirty_free_count;            // of them, with dirty == 1
+    uint32_t committed;                   // slices
+    uint32_t huge_from;                   // slices at and above this one were advised huge
     _Atomic(_Atomic uint8_t *) states;    // [atomic:states] see state.h; NULL until asked for
     _Alignas(4096) lido__slab slabs[LIDO__SEGMENT_SLICES];
     uint64_t bitmaps[LIDO__SEGMENT_SLICES][LIDO__BITMAP_WORDS];

@@ -16,18 +16,18 @@
 
 typedef struct family {
     const char *name;
-    bool any_size;                                 // else its blocks have BLOCK_BYTES
-    bool confined;                                 // to the thread that opened it
-    void (*open)(void);                            // first; NULL: nothing to do
+    bool any_size;         // else its blocks have BLOCK_BYTES
+    bool confined;         // to the thread that opened it
+    void (*open)(void);    // first; NULL: nothing to do
     void *(*make)(size_t bytes);
     void (*end)(void *p);
-    void (*end_in_another)(void *p);               // through another pool than the one it is of
+    void (*end_in_another)(void *p);    // through another pool than the one it is of
     void (*end_sized)(void *p, size_t bytes);
-    void *(*change)(void *p, size_t bytes);        // realloc
-    void (*mark)(void);                            // what is made from here on ends with `rewind`
+    void *(*change)(void *p, size_t bytes);    // realloc
+    void (*mark)(void);                        // what is made from here on ends with `rewind`
     void (*rewind)(void);
-    void (*wipe)(void);                            // ends all blocks, and the family goes on
-    void (*close)(void);                           // ends all blocks and the family; also at the end of each case
+    void (*wipe)(void);     // ends all blocks, and the family goes on
+    void (*close)(void);    // ends all blocks and the family; also at the end of each case
 } family;
 
 // A multiple of 16, so that no alignment leaves room behind a block.

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t bytes = 96, wrong_bytes = 200;
 
 // The compiler must not see what it could warn of, or remove.
-template <class T> T *hide(T *p) {
+template <class T>
+T *hide(T *p) {
     __asm__ volatile("" : "+r"(p) : : "memory");
     return p;
 }

@@ -121,10 +121,10 @@ static void end_foreign(void *p) {
     lido_free(hide(malloc(BLOCK_BYTES)));
 }
 
-#define POOL(kind)                                                                                                      \
-    {                                                                                                                   \
-        .name = "pool_" #kind, .open = open_##kind, .make = pool_make, .end = pool_end,                                 \
-        .end_in_another = pool_end_in_another, .wipe = pool_wipe, .close = pool_close                                   \
+#define POOL(kind)                                                                      \
+    {                                                                                   \
+        .name = "pool_" #kind, .open = open_##kind, .make = pool_make, .end = pool_end, \
+        .end_in_another = pool_end_in_another, .wipe = pool_wipe, .close = pool_close   \
     }
 
 const family families[] = {

@@ -47,8 +47,8 @@ _Noreturn void unit_check_failed(const char *what, const char *file, int line);
 uint64_t unit_seed(const char *test, uint64_t standard);
 
 typedef struct unit_child {
-    int status;          // of waitpid
-    char text[4096];     // what the child wrote to stderr, cut if longer, with its NUL
+    int status;         // of waitpid
+    char text[4096];    // what the child wrote to stderr, cut if longer, with its NUL
 } unit_child;
 
 // Runs body(argument) in a fork; returning from it is _exit(0).

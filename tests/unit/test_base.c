@@ -80,7 +80,8 @@ static void assertions(void **state) {
     }
     unit_child child = unit_fork(fail_an_assertion, &touched);
     unit_assert_aborted(&child);
-    assert_ptr_equal(strstr(child.text, "lido: internal error: (*touched = true, false) does not hold at "), child.text);
+    assert_ptr_equal(strstr(child.text, "lido: internal error: (*touched = true, false) does not hold at "),
+                     child.text);
     assert_non_null(strstr(child.text, "test_base.c:"));
     assert_non_null(strstr(child.text, "; please report it\n"));
 }
@@ -143,7 +144,8 @@ static void cut_at_every_length(void **state) {
         memset(buffer, '#', sizeof buffer);
         lido__text text = lido__text_over(buffer, bytes);
         assert_int_equal(buffer[0], '\0');
-        lido__text_format(&text, "block %p of '%s': %z bytes, %u of 100%% %s", (void *)0xABC, "task", (size_t)4096, 17u, (char *)NULL);
+        lido__text_format(&text, "block %p of '%s': %z bytes, %u of 100%% %s", (void *)0xABC, "task", (size_t)4096, 17u,
+                          (char *)NULL);
         size_t length = lido__min(bytes, sizeof whole) - 1;
         assert_int_equal(text.length, length);
         assert_memory_equal(buffer, whole, length);
@@ -204,7 +206,9 @@ static void parse_number_junk(void **state) {
     assert_refused("", 0);
     assert_refused("5", 0);
     for (size_t i = 0; i < COUNT_OF(junk); i++) assert_refused(junk[i], strlen(junk[i]));
-    assert_refused("1\0" "2", 3);
+    assert_refused("1\0"
+                   "2",
+                   3);
     for (int c = 0; c < 256; c++) {
         char s[1] = {(char)c};
         uint64_t n = 77;

@@ -87,8 +87,8 @@ static void alignments_are_honoured(void **state) {
     (void)state;
     for (size_t l = 0; l < COUNT_OF(levels); l++) {
         for (size_t alignment = 1; alignment <= 65536; alignment *= 4) {
-            lido_pool *pool = lido_pool_new(
-                &(lido_pool_options){.block_size = 100, .alignment = alignment, .check = levels[l]});
+            lido_pool *pool =
+                lido_pool_new(&(lido_pool_options){.block_size = 100, .alignment = alignment, .check = levels[l]});
             for (int i = 0; i < 20; i++) {
                 char *block = lido_pool_alloc(pool);
                 assert_int_equal((uintptr_t)block % alignment, 0);
@@ -112,8 +112,8 @@ static void alignments_are_honoured(void **state) {
 static void a_capacity_is_exact(void **state) {
     (void)state;
     for (size_t l = 0; l < COUNT_OF(levels); l++) {
-        lido_pool *pool = lido_pool_new(&(lido_pool_options){
-            .block_size = 64, .capacity = 4, .threads = LIDO_SHARED, .check = levels[l]});
+        lido_pool *pool = lido_pool_new(
+            &(lido_pool_options){.block_size = 64, .capacity = 4, .threads = LIDO_SHARED, .check = levels[l]});
         void *blocks[4];
         for (int i = 0; i < 4; i++) assert_non_null(blocks[i] = lido_pool_alloc(pool));
         errno = 0;
@@ -162,17 +162,19 @@ static void writes_around_a_block(void **state) {
         memset(block + 41, 1, length);
         unit_catch_begin();
         lido_pool_free(pool, block);
-        assert_first(unit_catch_end(),
-                     "lido: lido_pool_free(%p): write behind the end; 0 bytes behind a block of 41 bytes of pool 'task'; "
-                     "%zu bytes damaged",
-                     (void *)(block + 41), length);
+        assert_first(
+            unit_catch_end(),
+            "lido: lido_pool_free(%p): write behind the end; 0 bytes behind a block of 41 bytes of pool 'task'; "
+            "%zu bytes damaged",
+            (void *)(block + 41), length);
         block = hide(lido_pool_alloc(pool));
         memset(block - length, 1, length);
         unit_catch_begin();
         assert_int_equal(lido_check_all(), 1);
-        assert_first(unit_catch_end(),
-                     "lido: %p: write before the start; %zu bytes before a block of 41 bytes of pool 'task'; %zu bytes damaged",
-                     (void *)(block - length), length, length);
+        assert_first(
+            unit_catch_end(),
+            "lido: %p: write before the start; %zu bytes before a block of 41 bytes of pool 'task'; %zu bytes damaged",
+            (void *)(block - length), length, length);
         assert_int_equal(lido_check_all(), 0);    // each is reported once
         lido_pool_free(pool, block);
     }
@@ -227,11 +229,13 @@ static void wrong_pools_and_places(void **state) {
     unit_catch_begin();
     lido_pool_free(other, block);
     assert_first(unit_catch_end(),
-                 "lido: lido_pool_free(%p): block of another pool; 0 bytes into a block of 64 bytes of pool 'task', not of pool 'other'",
+                 "lido: lido_pool_free(%p): block of another pool; 0 bytes into a block of 64 bytes of pool 'task', "
+                 "not of pool 'other'",
                  (void *)block);
     unit_catch_begin();
     lido_pool_free(pool, block + 8);
-    assert_first(unit_catch_end(), "lido: lido_pool_free(%p): inside of a block; 8 bytes into a block of 64 bytes of pool 'task'",
+    assert_first(unit_catch_end(),
+                 "lido: lido_pool_free(%p): inside of a block; 8 bytes into a block of 64 bytes of pool 'task'",
                  (void *)(block + 8));
     unit_catch_begin();
     lido_pool_free(pool, hide(&local));
@@ -293,7 +297,8 @@ static void arenas(void **state) {
     gone[3] = 1;
     assert_int_equal(lido_check_all(), 1);
     const char *caught = unit_catch_end();
-    assert_first(caught, "lido: %p: write after free; 3 bytes into a block of 40 bytes of arena 'request'; 1 bytes damaged",
+    assert_first(caught,
+                 "lido: %p: write after free; 3 bytes into a block of 40 bytes of arena 'request'; 1 bytes damaged",
                  (void *)(gone + 3));
     assert_non_null(strstr(caught, ", by rewind:"));
     lido_arena_free(arena);
@@ -326,7 +331,8 @@ static void malloc_and_realloc(void **state) {
     lido_free(huge);
     unit_catch_begin();
     lido_free_sized(lido_malloc(33), 32);
-    assert_non_null(strstr(unit_catch_end(), "wrong size; 0 bytes into a block of 33 bytes of malloc, said to have 32"));
+    assert_non_null(
+        strstr(unit_catch_end(), "wrong size; 0 bytes into a block of 33 bytes of malloc, said to have 32"));
 }
 
 // --- faults ---------------------------------------------------------------------------------------------------------
@@ -362,7 +368,8 @@ static void faults(void **state) {
         assert_non_null(line);
         size_t bytes = fault_sizes[n / 2];
         if (n % 2 != 0) {
-            snprintf(wanted, sizeof wanted, "lido: %p: read behind the end; 0 bytes behind a block of %zu bytes of malloc",
+            snprintf(wanted, sizeof wanted,
+                     "lido: %p: read behind the end; 0 bytes behind a block of %zu bytes of malloc",
                      (void *)((char *)block + bytes), bytes);
         } else {
             snprintf(wanted, sizeof wanted, "lido: %p: read after free; 1 bytes into a block of %zu bytes of malloc",
@@ -415,7 +422,8 @@ static void leaks(void **state) {
     assert_int_equal(lido_check_leaks_since(before), 1);
     const char *caught = unit_catch_end();
     assert_non_null(strstr(caught, "lido: alive: 3 blocks, 168 bytes, of pool 'task', the oldest for "));
-    assert_non_null(strstr(caught, "lido: alive in all: 3 blocks, 168 bytes, from 1 places; 0 places are suppressed\n"));
+    assert_non_null(
+        strstr(caught, "lido: alive in all: 3 blocks, 168 bytes, from 1 places; 0 places are suppressed\n"));
     for (int i = 0; i < 3; i++) lido_pool_free(pool, kept[i]);
     unit_catch_begin();
     assert_int_equal(lido_check_leaks_since(before), 0);

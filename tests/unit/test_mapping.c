@@ -184,7 +184,8 @@ static void cache_in_time(void **state) {
     lido_options_set("purge_delay_ms=1000");
     assert_true(lido__mapping_free(new_of(HUGE, 1, NULL, true)));
     usleep(1050000);
-    assert_true(lido__mapping_free(new_of(5 * HUGE, 1, NULL, true)));    // in passing it takes the one that is due along
+    assert_true(
+        lido__mapping_free(new_of(5 * HUGE, 1, NULL, true)));    // in passing it takes the one that is due along
     assert_totals(0, 0, 5 * HUGE);
 }
 

@@ -16,12 +16,15 @@
 // A row for each option; a new option without a row fails every_option.
 typedef struct option_case {
     const char *name, *start;
-    const char *good[8];      // as written and as read back; NULL ends
+    const char *good[8];    // as written and as read back; NULL ends
     const char *bad[8];
 } option_case;
 
 static const option_case cases[] = {
-    {"purge_delay_ms", "1000", {"0", "1", "4294967294", "1000"}, {"", "-1", "4294967295", "4294967296", "never", "1s", " 1"}},
+    {"purge_delay_ms",
+     "1000",
+     {"0", "1", "4294967294", "1000"},
+     {"", "-1", "4294967295", "4294967296", "never", "1s", " 1"}},
     {"huge_from_mb", "16", {"0", "never", "4294967294", "16"}, {"", "NEVER", "neve", "nevers", "4294967295", "1m"}},
     {"hugetlb", "0", {"1", "0"}, {"", "2", "never", "on", "00"}},
     {"populate", "1", {"0", "1"}, {"", "2", "01", "yes", "true", "10"}},
@@ -71,7 +74,8 @@ static void every_option(void **state) {
         for (size_t b = 0; cases[i].bad[b] != NULL; b++) {
             char expected[256];
             snprintf(pair, sizeof pair, "%s=%s", cases[i].name, cases[i].bad[b]);
-            snprintf(expected, sizeof expected, "lido: option '%s': bad value (%s); ignored\n", pair, list[i].value_help);
+            snprintf(expected, sizeof expected, "lido: option '%s': bad value (%s); ignored\n", pair,
+                     list[i].value_help);
             unit_catch_begin();
             int bad = lido_options_set(pair);
             assert_string_equal(unit_catch_end(), expected);
@@ -132,14 +136,16 @@ static void reading_back(void **state) {
 
 static void values_reach_their_readers(void **state) {
     (void)state;
-    assert_int_equal(lido_options_set("purge_delay_ms=7:huge_from_mb=never:hugetlb=1:populate=0:on_misuse=continue:stats=exit"), 0);
+    assert_int_equal(
+        lido_options_set("purge_delay_ms=7:huge_from_mb=never:hugetlb=1:populate=0:on_misuse=continue:stats=exit"), 0);
     assert_int_equal(lido__options.purge_delay_ms, 7);
     assert_int_equal(lido__options.huge_from_mb, UINT32_MAX);
     assert_int_equal(lido__options.hugetlb, 1);
     assert_int_equal(lido__options.populate, 0);
     assert_int_equal(lido__options.misuse_continues, 1);
     assert_int_equal(lido__options.stats_at_exit, 1);
-    assert_int_equal(lido_options_set("purge_delay_ms=1000:huge_from_mb=16:hugetlb=0:populate=1:on_misuse=abort:stats=none"), 0);
+    assert_int_equal(
+        lido_options_set("purge_delay_ms=1000:huge_from_mb=16:hugetlb=0:populate=1:on_misuse=abort:stats=none"), 0);
 }
 
 static void before_the_warner_is_known(void **state) {
@@ -187,18 +193,21 @@ static void assert_environment(char *variable, const char *expected_warning, con
 
 static void environment_is_read_once(void **state) {
     (void)state;
-#define OF_CHECK_MODE                                                                                               \
-    "check=off check_rest_kb=32768 check_frames=16 leaks=none report=- report_format=text symbolizer=- suppressions=- " \
+#define OF_CHECK_MODE                                                                                    \
+    "check=off check_rest_kb=32768 check_frames=16 leaks=none report=- report_format=text symbolizer=- " \
+    "suppressions=- "                                                                                    \
     "fault=- "
     static const char defaults[] =
         "purge_delay_ms=1000 huge_from_mb=16 hugetlb=0 populate=1 on_misuse=abort stats=none " OF_CHECK_MODE;
     assert_environment(NULL, "", defaults);
     assert_environment("LIDO_OPTIONS=", "", defaults);
-    assert_environment("LIDO_OPTIONS=purge_delay_ms=0:on_misuse=continue", "",
-                       "purge_delay_ms=0 huge_from_mb=16 hugetlb=0 populate=1 on_misuse=continue stats=none " OF_CHECK_MODE);
-    assert_environment("LIDO_OPTIONS=verbose=1:huge_from_mb=never",
-                       "lido: option 'verbose=1': unknown name ('lido options' lists them); ignored\n",
-                       "purge_delay_ms=1000 huge_from_mb=never hugetlb=0 populate=1 on_misuse=abort stats=none " OF_CHECK_MODE);
+    assert_environment(
+        "LIDO_OPTIONS=purge_delay_ms=0:on_misuse=continue", "",
+        "purge_delay_ms=0 huge_from_mb=16 hugetlb=0 populate=1 on_misuse=continue stats=none " OF_CHECK_MODE);
+    assert_environment(
+        "LIDO_OPTIONS=verbose=1:huge_from_mb=never",
+        "lido: option 'verbose=1': unknown name ('lido options' lists them); ignored\n",
+        "purge_delay_ms=1000 huge_from_mb=never hugetlb=0 populate=1 on_misuse=abort stats=none " OF_CHECK_MODE);
 }
 
 int main(int count, char **arguments) {

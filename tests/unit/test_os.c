@@ -20,10 +20,10 @@
 enum { PAGE = 4096, SLICE = 65536, ODD_ERRNO = 12345 };
 
 // Evaluates a call of the layer and asserts that errno stayed as it was.
-#define KEEPS_ERRNO(call) \
-    do { \
-        errno = ODD_ERRNO; \
-        call; \
+#define KEEPS_ERRNO(call)                   \
+    do {                                    \
+        errno = ODD_ERRNO;                  \
+        call;                               \
         assert_int_equal(errno, ODD_ERRNO); \
     } while (0)
 
@@ -80,7 +80,7 @@ static void exact_place(void **state) {
     assert_int_equal(result, LIDO__OS_OK);
     KEEPS_ERRNO(result = lido__os_reserve_at(area + 2 * SLICE, 2 * SLICE));    // the same
     assert_int_equal(result, LIDO__OS_TAKEN);
-    assert_int_equal(lido__os_reserve_at(area, 8 * SLICE), LIDO__OS_TAKEN);            // around it
+    assert_int_equal(lido__os_reserve_at(area, 8 * SLICE), LIDO__OS_TAKEN);                // around it
     assert_int_equal(lido__os_reserve_at(area + 3 * SLICE, 2 * SLICE), LIDO__OS_TAKEN);    // over its end
     assert_int_equal(lido__os_reserve_at(area + SLICE, 2 * SLICE), LIDO__OS_TAKEN);        // over its start
     assert_int_equal(lido__os_reserve_at(area + 4 * SLICE, SLICE), LIDO__OS_OK);           // right behind it
@@ -90,7 +90,8 @@ static void exact_place(void **state) {
     lido__os_release(area + 2 * SLICE, 3 * SLICE);
     assert_int_equal(lido__os_reserve_at(area + 2 * SLICE, SLICE), LIDO__OS_OK);
     lido__os_release(area + 2 * SLICE, SLICE);
-    KEEPS_ERRNO(result = lido__os_reserve_at((void *)((uintptr_t)SLICE * 16), (size_t)1 << 47));    // more than there is
+    KEEPS_ERRNO(result =
+                    lido__os_reserve_at((void *)((uintptr_t)SLICE * 16), (size_t)1 << 47));    // more than there is
     assert_int_not_equal(result, LIDO__OS_OK);
     KEEPS_ERRNO(other = lido__os_reserve((size_t)1 << 47, SLICE));
     assert_null(other);

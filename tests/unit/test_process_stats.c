@@ -11,8 +11,8 @@
 #include <lido/heap.h>
 #include <lido/options.h>
 
-#include <pthread.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -47,7 +47,8 @@ static void entries(void **state) {
     assert_int_equal(lido__tiny_entry(0), LIDO__ENTRY_NONE);
     for (size_t size = 1; size <= LIDO__TINY_MAX; size++) {
         assert_int_equal(lido__tiny_entry(size), lido__class_entry(lido__class_of(size)));
-        assert_int_equal(lido__tiny_entry(size), lido__class_bytes(lido__class_of(size)));    // entry and size are one number
+        assert_int_equal(lido__tiny_entry(size),
+                         lido__class_bytes(lido__class_of(size)));    // entry and size are one number
     }
     for (unsigned i = 0; i < LIDO__CLASS_COUNT; i++) {
         assert_true(lido__entry_has_bin(lido__class_entry(i)));
@@ -110,14 +111,20 @@ static void what_malloc_promises(void **state) {
 
 static void print_table(FILE *out) {
     fputs("# Size classes\n\n"
-          "The classes of `lido_malloc` for requests to 32 KiB: 16 to 1024 bytes in steps of 16, then eight to a doubling. A request is\n"
-          "served by the least class that holds it. The worst case of a class is its smallest request: at most 15 bytes up to 1 KiB, and\n"
-          "never more than an eighth (12.5 %) of a request above 128 bytes. Every block is aligned to the largest power of two that\n"
+          "The classes of `lido_malloc` for requests to 32 KiB: 16 to 1024 bytes in steps of 16, then eight to a "
+          "doubling. A request is\n"
+          "served by the least class that holds it. The worst case of a class is its smallest request: at most 15 "
+          "bytes up to 1 KiB, and\n"
+          "never more than an eighth (12.5 %) of a request above 128 bytes. Every block is aligned to the largest "
+          "power of two that\n"
           "divides its size, which is 16 at least.\n\n"
-          "A slab is 64 KiB, or from 9 KiB on as many slices of 64 KiB as 16 blocks need; what its last columns call unused is address\n"
-          "space behind the last block that is never touched. This table is printed by the code (`test_unit_size-class --print`), and a\n"
+          "A slab is 64 KiB, or from 9 KiB on as many slices of 64 KiB as 16 blocks need; what its last columns call "
+          "unused is address\n"
+          "space behind the last block that is never touched. This table is printed by the code (`test_unit_size-class "
+          "--print`), and a\n"
           "test compares the two.\n\n"
-          "| class | block bytes | requests | worst waste, bytes | worst waste | blocks a slab | slab KiB | unused bytes |\n"
+          "| class | block bytes | requests | worst waste, bytes | worst waste | blocks a slab | slab KiB | unused "
+          "bytes |\n"
           "|---:|---:|---:|---:|---:|---:|---:|---:|\n",
           out);
     size_t from = 1;

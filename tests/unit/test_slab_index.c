@@ -53,7 +53,8 @@ static void check_geometry(size_t alignment, size_t least) {
     size_t spread = lido__max(set.block_bytes, SLICE / LIDO__BITMAP_BLOCKS);
     assert_true(set.blocks_per_slab >= lido__min(least, lido__max(room / spread, 1)));
     if (set.block_bytes >= 16 && set.block_bytes <= room) {    // an eighth lost at the slab's end at most
-        assert_true((uint64_t)set.blocks_per_slab * set.block_bytes * 8 >= (uint64_t)slices * SLICE * 7 || set.block_bytes > room / 8);
+        assert_true((uint64_t)set.blocks_per_slab * set.block_bytes * 8 >= (uint64_t)slices * SLICE * 7 ||
+                    set.block_bytes > room / 8);
     }
 }
 
@@ -84,7 +85,8 @@ static void check_edges(void) {
 static void large_blocks_at_every_edge(void **state) {
     (void)state;
     uint64_t random = unit_seed("large_blocks_at_every_edge", 7);
-    for (size_t bytes = 8200; bytes <= BLOCK_MAX; bytes += bytes < 131072 ? 264 : 8 * (1 + unit_random(&random) % (bytes / 128))) {
+    for (size_t bytes = 8200; bytes <= BLOCK_MAX;
+         bytes += bytes < 131072 ? 264 : 8 * (1 + unit_random(&random) % (bytes / 128))) {
         lido__slabs_init(&set, bytes, 8, 0, ENTRY);
         check_geometry(8, 0);
         check_edges();

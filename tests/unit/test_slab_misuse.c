@@ -97,7 +97,9 @@ static void inside_a_block(void **state) {
     char *first = take_one(&set), *second = take_one(&set);
     for (size_t i = 0; i < COUNT_OF(offsets); i++) {
         void *inside = second + offsets[i];
-        give_and_expect(&inside, 1, line("lido: free(%p): inside a block, %zu bytes after its start at %p\n", inside, offsets[i], (void *)second));
+        give_and_expect(&inside, 1,
+                        line("lido: free(%p): inside a block, %zu bytes after its start at %p\n", inside, offsets[i],
+                             (void *)second));
     }
     assert_int_equal(set.issued, 2);
     (void)first;
@@ -119,7 +121,8 @@ static void behind_the_last_block(void **state) {
 static void block_of_another_set(void **state) {
     (void)state;
     void *mine = take_one(&set), *theirs = take_one(&other);
-    give_and_expect(&theirs, 1, line("lido: free(%p): block of another pool, or freed twice and its slab is gone\n", theirs));
+    give_and_expect(&theirs, 1,
+                    line("lido: free(%p): block of another pool, or freed twice and its slab is gone\n", theirs));
     assert_int_equal(set.issued, 1);
     assert_int_equal(other.issued, 1);
     give_and_expect(&mine, 1, "");
@@ -143,7 +146,8 @@ static void slab_is_gone(void **state) {
     assert_ptr_equal(lido__slab_of(theirs), lido__slab_of(gone));
     unit_catch_begin();
     lido__slabs_give(&set, chain_of(&gone, 1));
-    assert_string_equal(unit_catch_end(), line("lido: free(%p): block of another pool, or freed twice and its slab is gone\n", gone));
+    assert_string_equal(unit_catch_end(),
+                        line("lido: free(%p): block of another pool, or freed twice and its slab is gone\n", gone));
     bool zero;
     lido__slabs_release(&other);
     lido__slab *large = lido__run_new(LIDO__RUN_LARGE, 1, 1, LIDO__ENTRY_LARGE, &zero);
@@ -234,16 +238,11 @@ static void misuse_aborts(void **state) {
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fresh_sets, nothing_is_left)
     const struct CMUnitTest tests[] = {
-        CASE(double_free),
-        CASE(never_handed_out),
-        CASE(slab_started_again),
-        CASE(inside_a_block),
-        CASE(behind_the_last_block),
-        CASE(block_of_another_set),
-        CASE(slab_is_gone),
-        CASE(the_rest_of_the_chain_is_taken),
-        CASE(a_ring_ends),
-        CASE(range_with_a_free_block),
+        CASE(double_free),           CASE(never_handed_out),
+        CASE(slab_started_again),    CASE(inside_a_block),
+        CASE(behind_the_last_block), CASE(block_of_another_set),
+        CASE(slab_is_gone),          CASE(the_rest_of_the_chain_is_taken),
+        CASE(a_ring_ends),           CASE(range_with_a_free_block),
         CASE(misuse_aborts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

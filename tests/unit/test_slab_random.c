@@ -193,7 +193,8 @@ static void take_and_give(unsigned index, void *argument) {
     uint64_t random = seed_now + index;
     for (unsigned i = 0; i < OPERATIONS / 20; i++) {
         if (unit_random(&random) % 2 == 0) {
-            lido__chain chain = lido__slabs_take(&m->set, (uint32_t)lido__min(1 + unit_random(&random) % 64, MINE - count));
+            lido__chain chain =
+                lido__slabs_take(&m->set, (uint32_t)lido__min(1 + unit_random(&random) % 64, MINE - count));
             for (lido__link *link = chain.first, *next; chain.count > 0; link = next, chain.count--) {
                 next = link->next;
                 stamp(m, link);

@@ -172,7 +172,8 @@ struct kept_blocks {
     std::size_t count() const noexcept {
         std::size_t count = 0;
         // ends with nullptr where nothing is to be kept and bare_object_pool keeps all the same
-        for (const lido__link *link = first; reinterpret_cast<std::uintptr_t>(link) > reinterpret_cast<std::uintptr_t>(LIDO__POOL_END);
+        for (const lido__link *link = first;
+             reinterpret_cast<std::uintptr_t>(link) > reinterpret_cast<std::uintptr_t>(LIDO__POOL_END);
              link = link->next)
             count++;
         return count;

@@ -249,12 +249,14 @@ class bare_object_pool : private object_pool<T> {
     using base = object_pool<T>;
 
 public:
+    // The class of the objects, and an owner that gives its object back to the pool.
     using value_type = T;
     using deleter = pool_deleter<bare_object_pool>;
     using unique = std::unique_ptr<T, deleter>;
 
     // Fails, Cost: as object_pool's.
-    explicit bare_object_pool(const char *name = nullptr, std::size_t capacity = 0) : base(options_of(name, capacity)) {}
+    explicit bare_object_pool(const char *name = nullptr, std::size_t capacity = 0)
+        : base(options_of(name, capacity)) {}
     bare_object_pool(std::nothrow_t, const char *name = nullptr, std::size_t capacity = 0) noexcept
         : base(std::nothrow, options_of(name, capacity)) {}
 
@@ -268,6 +270,7 @@ public:
     using base::try_make;
     using base::valid;
 
+    // As object_pool's. Requires: the pool outlives the owner. Fails, Cost: as make.
     template <class... A>
     [[nodiscard]] unique make_unique(A &&...arguments) {
         return unique(make(std::forward<A>(arguments)...), deleter{this});
