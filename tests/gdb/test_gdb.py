@@ -73,29 +73,30 @@ class Answers(unittest.TestCase):
             if not transcript.matches(step.out, lines):
                 self.assertEqual("\n".join(step.out), "\n".join(lines), f"{what}, line {step.line}: {step.command}")
 
-    def check_live(self, name, options):
+    def check_live(self, name, options, core):
+        """The answers of a live process, which leaves a core."""
         steps = self.steps(name)
-        given = answers([s.command for s in steps], SCENE, start=["break scene_ready", "run", "up"], options=options)
-        self.compare(steps, given, "alive")
+        given = answers([*(s.command for s in steps), f"gcore {core}"], SCENE, start=["break scene_ready", "run", "up"], options=options)
+        self.assertTrue(core.exists(), given[-1])
+        self.compare(steps, given[:-1], "alive")
         return steps, given
 
     def check_core(self, name, core):
-        """The commands of gdb on a core, and a few of them once more through `lido core`."""
         steps = self.steps(name)
         self.compare(steps, answers([s.command for s in steps], SCENE, core), "core")
-        for step in steps[:2] + steps[-2:]:
+
+    def check_command(self, name, core):
+        """One question of each kind, and a wrong one, once more through `lido core`."""
+        steps = {step.command.split()[1]: step for step in self.steps(name) if "here" not in step.command and "nosuch" not in step.command}
+        self.assertEqual({"pools", "block", "heap", "leaks", "threads"}, set(steps))
+        freed = [step for step in self.steps(name) if step.command == "lido block freed_conn"]
+        for step in [*(steps[word] for word in steps if word != "block"), *freed, self.steps(name)[-1]]:
             done = subprocess.run([BUILD / "bin/lido", "core", core, SCENE, *step.command.split()[1:]], text=True, timeout=60,
                                   capture_output=True, check=False)
             if done.returncode == 0:
                 self.compare([step], [done.stdout], "lido core")
             else:
                 self.assertEqual(done.stderr.replace("lido core: ", "lido block: "), "\n".join(step.out) + "\n")
-
-    def core_of_gdb(self, folder, options):
-        core = pathlib.Path(folder) / "core.gdb"
-        said = gdb(["break scene_ready", "run", f"gcore {core}"], SCENE, options=options)
-        self.assertTrue(core.exists(), said)
-        return core
 
     def core_of_system(self, folder, options):
         """The scene aborts; None where the system puts cores somewhere else."""
@@ -104,14 +105,16 @@ class Answers(unittest.TestCase):
         return next((f for f in pathlib.Path(folder).iterdir() if f.name.startswith("core") and f.name != "core.gdb"), None)
 
     def check_all(self, name, options):
-        steps, given = self.check_live(name, options)
         with tempfile.TemporaryDirectory() as folder:
-            self.check_core(name, self.core_of_gdb(folder, options))
+            first = pathlib.Path(folder) / "core.gdb"
+            steps, given = self.check_live(name, options, first)
+            self.check_core(name, first)
             core = self.core_of_system(folder, options)
             if core is not None:
                 self.check_core(name, core)
             else:
                 print(f"{name}: no core of the system to look at, see /proc/sys/kernel/core_pattern", file=sys.stderr)
+            self.check_command(name, core or first)
         return steps, given
 
     def test_off(self):
@@ -180,9 +183,10 @@ def missing():
     """Why nothing can be tested here, or None."""
     if shutil.which("gdb") is None:
         return "no gdb is installed (script/setup --dev does)"
-    if "yes" not in gdb(["python print('yes')"]):
+    said = gdb(["python print('yes')", "run"], "/bin/true")
+    if "yes" not in said:
         return "this gdb has no Python"
-    if "exited" not in gdb(["run"], "/bin/true"):
+    if "exited" not in said:
         return "gdb cannot run programs here (ptrace is not allowed)"
     return None
 

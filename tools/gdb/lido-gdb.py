@@ -34,6 +34,7 @@ RECORD_FREE, RECORD_LIVE, RECORD_BUSY, RECORD_RESTING = range(4)
 CALLS = ("malloc", "new", "new[]", "lido_pool_alloc", "lido_arena_alloc")
 ENDS = ("", "by reset", "by destroy", "by rewind")
 STATES = ("never given out", "alive", "freed")
+STACK_UNIT, STACK_CHUNK_UNITS, STACK_DEPTH_MAX, OWN_FRAMES_MAX = 16, 1 << 16, 24, 6
 PAGE = 4096
 
 
@@ -315,33 +316,71 @@ def print_pools(lido, everything):
 
 # --- stacks ---------------------------------------------------------------------------------------------------------
 
-def frame_words(pc):
-    """Function, file and line of a return address, out of gdb's own tables."""
-    at = pc - 1
-    line = gdb.find_pc_line(at)
-    place = f" ({line.symtab.filename}:{line.line})" if line.symtab is not None and line.line else ""
-    try:
-        block = gdb.block_for_pc(at)
-    except RuntimeError:
-        block = None
-    while block is not None and block.function is None:
-        block = block.superblock
-    if block is not None:
-        return block.function.print_name + place
-    near = gdb.execute(f"info symbol {at:#x}", to_string=True)
-    if " in section" in near:
-        return near.split(" in section")[0].strip()
-    return f"in {gdb.solib_name(at) or 'unknown code'}"
+class Frame:
+    """A return address of a kept stack, out of gdb's own tables: its calls in words, those that were inlined there first."""
+
+    def __init__(self, pc):
+        at = pc - 1    # the call, not what comes after it
+        self.calls, self.function = [], ""    # whose code it is
+        line = gdb.find_pc_line(at)
+        place = self.place(line.symtab, line.line)
+        try:
+            block = gdb.block_for_pc(at)
+        except RuntimeError:
+            block = None
+        while block is not None and not block.is_static:
+            if block.function is not None:
+                self.function = block.function.print_name
+                self.calls.append(f"in {self.function}{place}")
+                place = self.place(block.function.symtab, block.function.line)    # of an inlined one gdb says where it was called
+            block = block.superblock
+        if not self.calls:
+            self.without_debug_information(at)
+
+    @staticmethod
+    def place(symtab, line):
+        return f" ({symtab.filename}:{line})" if symtab is not None and line else ""
+
+    def without_debug_information(self, at):
+        near = gdb.execute(f"info symbol {at:#x}", to_string=True)
+        if " in section" in near:
+            self.function = near.split(" in section")[0].split(" + ")[0].strip()
+        where = gdb.solib_name(at) or gdb.current_progspace().filename
+        self.calls = [f"in {self.function} ({where})" if self.function else f"in {where}"]
+
+    def lines(self, start):
+        return [f"{start} {call} inlined" for call in self.calls[:-1]] + [f"{start} {self.calls[-1]}"]
 
 
 def stack_of(lido, stack_id):
-    return []
+    """The addresses of an id: see src/trace/depot.c, which keeps them."""
+    chunks = lido.variable("chunks", "src/trace/depot.c")
+    if stack_id == 0 or stack_id // STACK_CHUNK_UNITS > chunks.type.range()[1]:
+        return ()
+    chunk = int(chunks[stack_id // STACK_CHUNK_UNITS])
+    if chunk == 0:
+        return ()
+    at = chunk + stack_id % STACK_CHUNK_UNITS * STACK_UNIT
+    _, _, count, own_id = struct.unpack("<4I", lido.memory.read(at, STACK_UNIT))
+    if own_id != stack_id or count > STACK_DEPTH_MAX:
+        return ()
+    return struct.unpack(f"<{count}Q", lido.memory.read(at + STACK_UNIT, 8 * count))
+
+
+def shown_frames(pcs):
+    """Without the calls within lido at the top and what comes before main, as lido's own reports leave them out."""
+    frames = [Frame(pc) for pc in pcs]
+    mains = [i for i, frame in enumerate(frames) if frame.function == "main"]
+    end = mains[0] + 1 if mains else len(frames)
+    own = [i + 1 for i, frame in enumerate(frames[:min(end, OWN_FRAMES_MAX)]) if frame.function.startswith("lido__")]
+    start = own[-1] if own and own[-1] < len(frames) else 0
+    return zip(pcs[start:end], frames[start:end])
 
 
 def print_stack(lido, stack_id):
     pcs = stack_of(lido, stack_id)
-    for i, pc in enumerate(pcs):
-        print(f"    #{i:<2} {pc:#x} {frame_words(pc)}")
+    for i, (pc, frame) in enumerate(shown_frames(pcs)):
+        print("\n".join(frame.lines(f"    #{i} {pc:#x}")))
     if not pcs:
         print("    no stack was kept")
 
