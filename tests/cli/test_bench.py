@@ -25,6 +25,7 @@ BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 HELPERS = BUILD / "tests/cli"
 SMALL = ["--param", "count=20000"]
 FIXED = ["--budget", "0", "--settle", "0"]
+REPEATS = 3  # samples of the baseline in a round
 FIGURES = {"median", "q1", "q3", "samples"}
 
 
@@ -72,7 +73,7 @@ class Figures(unittest.TestCase):
                 self.assertNotIn("failed", row, f"{workload['name']}: {row}")
                 ns = row["ns_per_op"]
                 self.assertEqual(FIGURES, set(ns))
-                self.assertEqual(5, len(ns["samples"]))
+                self.assertEqual(5 * (REPEATS if row["name"] == "glibc" else 1), len(ns["samples"]))
                 q1, median, q3 = statistics.quantiles(ns["samples"], n=4, method="inclusive")
                 for have, want in ((ns["q1"], q1), (ns["median"], median), (ns["q3"], q3)):
                     self.assertAlmostEqual(have, want, delta=want * 1e-6)
@@ -132,7 +133,7 @@ class Figures(unittest.TestCase):
     def test_table(self):
         for name in ("glibc", "lido", "lido-local", "mutex-pool", "new-delete"):
             self.assertRegex(self.done.stdout, rf"(?m)^  {name}(?: \*)? +\d+\.\d\d +\d+\.\d\d +(\d+\.\d\d to \d+\.\d\d|-) +(faster|slower|no difference|baseline) ")
-        self.assertIn("5 rounds in random order, seed 7; wall time;", self.done.stdout)
+        self.assertIn("5 rounds in random order, glibc 3 times in each, seed 7; wall time;", self.done.stdout)
         self.assertIn("quick: a tenth of the work; not for figures to quote", self.done.stdout)
         self.assertNotIn("fewer than", self.done.stdout)
 
@@ -157,9 +158,29 @@ class Figures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for precision, least, most in (("0.0001", 5, 200), ("1000", 3, 3)):
                 file = pathlib.Path(folder) / "bench.json"
-                bench(*words, "--budget", "2", "--precision", precision, "--save", file)
-                rounds = json.loads(file.read_text())["method"]["rounds"]
+                bench(*words, "--budget", "4", "--precision", precision, "--save", file)
+                report = json.loads(file.read_text())
+                rounds = report["method"]["rounds"]
                 self.assertTrue(least <= rounds <= most, f"{rounds} rounds at a precision of {precision} %")
+                self.assertEqual((4, float(precision) / 100, REPEATS), tuple(
+                    report["method"][key] for key in ("budget_s", "precision", "baseline_repeats")))
+                extra = rounds - 3  # whose rows are too wide: both run twice as often
+                self.assertEqual({"glibc": (3 + 2 * extra) * REPEATS, "slow": 3 + 2 * extra},
+                                 {name: len(row["ns_per_op"]["samples"]) for name, row in rows(report, "pair64").items()})
+
+    def test_budget_without_the_option_grows_with_the_rows(self):
+        words = ["--rounds", "1", "--precision", "1000", "--settle", "0", "--looks", "0", *SMALL]
+        for workloads, allocators in (("pair64", "glibc,lido"), ("pair64,steady,churn,event264,task16,task64", None)):
+            with tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder) / "bench.json"
+                bench(*words, "--workload", workloads, *(["--allocator", allocators] if allocators else []), "--save", file)
+                report = json.loads(file.read_text())
+            count = sum(len(workload["allocators"]) for workload in report["workloads"])
+            self.assertAlmostEqual(max(120, 2.6 * count), report["method"]["budget_s"], places=6)
+
+    def test_a_row_alone_runs_once_a_round(self):
+        report, _ = bench_json("--rounds", "2", "--workload", "pair64", "--allocator", "glibc", *SMALL)
+        self.assertEqual(2, len(rows(report, "pair64")["glibc"]["ns_per_op"]["samples"]))
 
     def test_latency(self):
         for workload in self.report["workloads"]:
@@ -169,6 +190,7 @@ class Figures(unittest.TestCase):
                     counts = [count for _, count in figures["histogram"]]
                     self.assertEqual(figures["count"], sum(counts))
                     self.assertGreaterEqual(figures["count"], 2 * row["ops"], "each call of the two looks is there")
+                    self.assertLess(figures["count"], 3 * row["ops"], "one look a round, also of the baseline")
                     self.assertEqual(sorted(figures["histogram"]), figures["histogram"])
                     at = 0
                     for (ns, count) in figures["histogram"]:
@@ -245,7 +267,7 @@ class Figures(unittest.TestCase):
         self.assertEqual("lido-bench/2", json.loads(bench(*words, "json").stdout)["schema"])
         lines = list(csv.DictReader(bench(*words, "csv").stdout.splitlines()))
         self.assertEqual(["glibc", "lido-local"], [line["allocator"] for line in lines])
-        self.assertEqual(("pair64", "2", ""), tuple(lines[0][key] for key in ("workload", "samples", "failed")))
+        self.assertEqual(("pair64", "6", ""), tuple(lines[0][key] for key in ("workload", "samples", "failed")))
         self.assertGreater(float(lines[0]["ns_per_op"]), 0)
         markdown = bench(*words, "markdown").stdout
         self.assertRegex(markdown, r"(?m)^### pair64$")
@@ -276,14 +298,48 @@ class Compare(unittest.TestCase):
     def test_20_ns_in_free_are_a_regression(self):
         done = self.against("slow20", expect=1)
         self.assertEqual(3, len(re.findall(r"(?m)^  (?:pair64|churn|steady) +mine +\d\.\d+ .* REGRESSION$", done.stdout)))
-        self.assertIn("3 rows compared: 0 no difference, 0 faster, 0 slower within 5 %, 3 regressions", done.stdout)
+        self.assertIn("3 rows compared: 0 no difference, 0 faster, 0 slower within 5 %, 3 regressions\n"
+                      "  medians agree within 5 % in 0 of 3 rows: 0.0 %\n", done.stdout)
 
     def test_an_equal_one_is_none(self):
-        self.assertIn(", 0 regressions", self.against("good", "--threshold", "25", expect=0).stdout)
+        done = self.against("good", "--threshold", "25", expect=0)
+        self.assertIn(", 0 regressions\n  medians agree within 25 % in 3 of 3 rows: 100.0 %\n", done.stdout)
+
+    def test_json(self):
+        # The counts are those of the changes, and a change is the quotient of the two runs' ratios.
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "now.json"
+            done = self.against("slow20", "--format", "json", "--save", file, expect=1)
+            self.assertEqual(json.loads(done.stdout), json.loads(file.read_text()))
+        report, before = json.loads(done.stdout), json.loads(self.file.read_text())
+        self.assertNotIn("comparison", before)
+        comparison = report["comparison"]
+        self.assertEqual((str(self.file), 0.05, 3, 3, 0, 0), tuple(
+            comparison[key] for key in ("against", "threshold", "rows", "regressions", "missing", "agree")))
+        for change in comparison["changes"]:
+            now, then = (rows(run, change["row"])["mine"]["ratio"]["median"] for run in (report, before))
+            self.assertAlmostEqual(now / then, change["change"], places=5)
+            self.assertTrue(1 < change["low"] <= change["change"] <= change["high"])
+            self.assertEqual(("mine", "REGRESSION", False), tuple(change[key] for key in ("allocator", "verdict", "absolute")))
+
+    def test_agreement_is_counted(self):
+        # Which rows agree follows from the medians alone, whatever is certain of them; at 1 % some do and some may not.
+        for percent in (1, 5, 1000):
+            done = self.against("slow20", "--threshold", str(percent), "--format", "json", expect=None)
+            comparison = json.loads(done.stdout)["comparison"]
+            limit = 1 + percent / 100
+            self.assertEqual(sum(1 / limit <= change["change"] <= limit for change in comparison["changes"]), comparison["agree"])
+            self.assertEqual(3, comparison["rows"])
+
+    def test_csv_stays_csv(self):
+        done = self.against("slow20", "--format", "csv", expect=1)
+        self.assertTrue(all(len(line) == len(next(csv.reader([done.stdout.splitlines()[0]]))) for line in csv.reader(done.stdout.splitlines())))
+        self.assertIn("medians agree within 5 % in 0 of 3 rows: 0.0 %", done.stderr)
 
     def test_markdown(self):
         done = self.against("slow20", "--format", "markdown", expect=1)
         self.assertRegex(done.stdout, r"(?m)^\| pair64 \| mine \| \d\.\d+ \| \d\.\d+ to \d\.\d+ \| REGRESSION \|$")
+        self.assertTrue(done.stdout.endswith("\n\nmedians agree within 5 % in 0 of 3 rows: 0.0 %\n"), done.stdout[-200:])
 
     def test_threshold(self):
         self.assertIn("slower within 1000 %, 0 regressions", self.against("slow20", "--threshold", "1000", expect=0).stdout)
@@ -333,7 +389,7 @@ class Programs(unittest.TestCase):
         by_name, done = self.measure(sys.executable, "-c", "x = [str(i) for i in range(300000)]; print(len(x))")
         for name in ("glibc", "lido", "good"):
             row = by_name[name]
-            self.assertEqual(2, len(row["wall_s"]["samples"]))
+            self.assertEqual(2 * (REPEATS if name == "glibc" else 1), len(row["wall_s"]["samples"]))
             self.assertGreater(row["rss_peak_kb"], 20000)
             self.assertGreater(row["page_faults"], 1000)
             self.assertGreater(row["user_s"], 0)
@@ -376,7 +432,7 @@ class Faults(unittest.TestCase):
     def test_good_rows_stand(self):
         for name in ("glibc", "good"):
             self.assertNotIn("failed", self.rows[name])
-            self.assertEqual(2, len(self.rows[name]["ns_per_op"]["samples"]))
+            self.assertEqual(2 * (REPEATS if name == "glibc" else 1), len(self.rows[name]["ns_per_op"]["samples"]))
 
     def test_crash(self):
         self.assertEqual("killed by signal 11 (Segmentation fault) (round 1)", self.rows["crash"]["failed"])

@@ -7,7 +7,7 @@
 //   catalog.c    what the workers hold, which mallocs there are    -> bench_catalog
 //   machine.c    what the figures were measured on                 -> bench_machine
 //   plan.c       the groups (a workload, or a program) and their rows (one for each allocator) -> bench_plan
-//   rounds.c     every row once a round, in random order, until the intervals are narrow
+//   rounds.c     every row once a round, the baseline's more often, in random order, until the intervals are narrow
 //   spawn.c      one process: pinned, preloaded, timed out         -> bench_outcome
 //   answer.c     what a worker said                                -> samples in the row
 //   program.c    what a whole program did                          -> samples in the row
@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 enum {
@@ -35,6 +36,9 @@ enum {
     BENCH_COUNTS_MAX = 8,
     BENCH_ROUNDS_MAX = 200,
     BENCH_ROUNDS_LEAST = 5,    // below that a median says little; such a run is marked
+    BENCH_REPEATS_BASE = 3,    // samples of the baseline in a round: each ratio of its group depends on it
+    BENCH_REPEATS_WIDE = 2,    // times as many, of a row whose interval is too wide and of its baseline
+    BENCH_SAMPLES_MAX = BENCH_ROUNDS_MAX * BENCH_REPEATS_BASE,    // of a row; one that has so many takes no more
     BENCH_OUTPUT_MAX = 262144,
     BENCH_POINTS_MAX = 64,
     BENCH_CALLS_MAX = 24,
@@ -128,7 +132,7 @@ typedef struct bench_options {
     const char *baseline;           // the allocator that ratios refer to
     const char *save, *compare;     // paths of JSON, NULL for none
     int rounds;                     // at least
-    double budget_s, timeout_s;     // for all rounds; for one process
+    double budget_s, timeout_s;     // for all rounds, NAN for so much a row; for one process
     double precision, threshold;    // shares: an interval this narrow (to each side) ends a group; a regression
     int litter;                     // percent that stays, BENCH_CLEAN for none
     int settle_ms, level;
@@ -188,8 +192,8 @@ typedef struct bench_group bench_group;
 typedef struct bench_row {
     const bench_group *group;
     const bench_allocator *allocator;
-    double samples[BENCH_FIGURE_COUNT][BENCH_ROUNDS_MAX];
-    int sample_count;
+    double samples[BENCH_FIGURE_COUNT][BENCH_SAMPLES_MAX];
+    int sample_count;    // rows of a group may differ in it
     uint64_t ops, checksum;    // of programs the checksum is that of their output
     struct {
         char name[32];
@@ -209,6 +213,8 @@ typedef struct bench_row {
     char library[PATH_MAX];    // that served malloc
     char fault[256];           // "" while all is well; the first thing that went wrong otherwise
     bench_ratio ratio;         // of times to the baseline's; see bench_ratios_make
+    int round;                 // in which it ran last, 0 before
+    bool wide;                 // its interval was seen to be wider than asked
 } bench_row;
 
 struct bench_group {
@@ -218,6 +224,7 @@ struct bench_group {
     bench_row *rows;
     int row_count;
     bool settled;    // its intervals are narrow: no more rounds
+    bool wide;       // one of them was seen to be too wide
 };
 
 typedef struct bench_plan {
@@ -282,6 +289,8 @@ typedef struct bench_words {
 // The command line of a row's worker. look, settle_ms and passes as in bench/README.md; passes 0 for as many as needed.
 void bench_words_make(bench_words *words, const bench_row *row, int passes, bool look, int settle_ms);
 
+// Seconds that rounds beyond those that were asked for may take all together with them.
+double bench_budget(const bench_plan *plan, const bench_options *options);
 void bench_rounds_run(bench_plan *plan, const bench_machine *machine, const bench_options *options);
 // What a process of a round says becomes samples of the row, or its fault.
 void bench_answer_take(bench_row *row, int round, const bench_options *options, bench_outcome *outcome);
@@ -345,7 +354,11 @@ struct json_t *bench_document_make(const bench_plan *plan, const bench_catalog *
 int bench_document_write(const struct json_t *document, const char *path);
 // Reads an earlier document, NULL after saying what is wrong with it.
 struct json_t *bench_document_read(const char *path);
-// Prints the changes. Returns 1 if there is a regression beyond the threshold, 2 if nothing could be compared, else 0.
-int bench_compare(const struct json_t *before, const struct json_t *now, const bench_options *options);
+// What changed since `before`: counts and a list, the "comparison" of a document.
+struct json_t *bench_compare(const struct json_t *before, const struct json_t *now, const bench_options *options);
+// Prints the summary and the rows that differ, as markdown or text.
+void bench_compare_print(const struct json_t *comparison, const bench_options *options, FILE *out);
+// 1 if there is a regression beyond the threshold, 2, after saying so, if nothing could be compared, else 0.
+int bench_compare_status(const struct json_t *comparison, const bench_options *options);
 
 #endif

@@ -35,15 +35,21 @@ static int report(const bench_plan *plan, const bench_catalog *catalog, const be
                   const bench_options *options, const json_t *before) {
     int status = LIDO_EXIT_OK;
     json_t *document = bench_document_make(plan, catalog, machine, options);
+    json_t *comparison = before != NULL ? bench_compare(before, document, options) : NULL;
+    if (comparison != NULL) json_object_set(document, "comparison", comparison);
     if (options->format == BENCH_JSON)
         status = bench_document_write(document, "-");
     else
         bench_table_print(plan, catalog, machine, options);
+    // Behind CSV the text would be read as rows.
+    if (comparison != NULL && options->format != BENCH_JSON)
+        bench_compare_print(comparison, options, options->format == BENCH_CSV ? stderr : stdout);
     if (options->save != NULL && bench_document_write(document, options->save) != 0) status = LIDO_EXIT_FAILURE;
-    if (before != NULL) {
-        int compared = bench_compare(before, document, options);
+    if (comparison != NULL) {
+        int compared = bench_compare_status(comparison, options);
         if (status == LIDO_EXIT_OK) status = compared;
     }
+    json_decref(comparison);
     json_decref(document);
     return status;
 }
@@ -105,9 +111,10 @@ const lido_command lido_command_bench = {
     "  --list                   explain workloads, their parameters and the allocators, and measure nothing\n"
     "\n"
     "  --baseline NAME          the allocator that ratios refer to (default glibc)\n"
-    "  --rounds N               rounds at least, 5 or more for figures to quote (default 5)\n"
-    "  --budget SECONDS         more rounds while this time lasts (default 120) ...\n"
-    "  --precision PERCENT      ... and an interval is wider than this to each side (default 2)\n"
+    "  --rounds N               rounds at least, 5 or more for figures to quote (default 5); the baseline runs three\n"
+    "                           times in each\n"
+    "  --budget SECONDS         more rounds while this time lasts (default 2.6 for each row, 120 at least) ...\n"
+    "  --precision PERCENT      ... and an interval is wider than this to each side (default 3)\n"
     "  --timeout SECONDS        for one process (default 60)\n"
     "  --seed N                 the order of an earlier run\n"
     "  --clock wall|cpu         time by the clock on the wall (default), or CPU time, for a machine that is not idle;\n"

@@ -4,7 +4,8 @@
 // A run against an earlier one. What is compared is not the time but its ratio to the baseline of the same run, so that a
 // machine that is slower today cancels out; rows whose run has no baseline compare times, and say so. Each change has a
 // bootstrap interval over the samples of all (two or four) rows. A regression is an interval above 1 with a change beyond the
-// threshold.
+// threshold. Rows agree whose change is within the threshold, whatever is certain of it: that is what two runs of the same must
+// do. All of it is in the document too, as "comparison".
 #include "bench.h"
 
 #include <jansson.h>
@@ -21,7 +22,7 @@ typedef struct change {
 
 typedef struct change_counts {
     int faster, slower, regressions, same, missing;
-    int near;    // changes within the threshold, whatever is certain of them
+    int agree;    // changes within the threshold, whatever is certain of them
 } change_counts;
 
 static const char *text_of(const json_t *object, const char *key) {
@@ -60,7 +61,7 @@ static bench_samples samples_of(const json_t *row, double *values) {
     if (time == NULL) time = json_object_get(row, "wall_s");
     const json_t *list = json_object_get(time, "samples");
     bench_samples samples = {values, 0};
-    for (size_t i = 0; i < json_array_size(list) && samples.count < BENCH_ROUNDS_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(list) && samples.count < BENCH_SAMPLES_MAX; i++) {
         double value = json_number_value(json_array_get(list, i));
         if (value > 0) values[samples.count++] = value;
     }
@@ -70,7 +71,7 @@ static bench_samples samples_of(const json_t *row, double *values) {
 // Returns false if one of the two has no samples.
 static bool compare_row(const json_t *before, const json_t *now, const char *allocator, const char *baseline,
                         change *result) {
-    static double values[4][BENCH_ROUNDS_MAX];
+    static double values[4][BENCH_SAMPLES_MAX];
     bench_samples new_row = samples_of(find_allocator(now, allocator), values[0]);
     bench_samples old_row = samples_of(find_allocator(before, allocator), values[1]);
     bench_samples new_base = samples_of(find_allocator(now, baseline), values[2]);
@@ -94,31 +95,31 @@ static void name_work(const json_t *work, change *result) {
         snprintf(result->where, sizeof result->where, "%.180s", text_of(work, "name"));
 }
 
-static void print_change(const change *it, const char *word, bool markdown) {
-    printf(markdown ? "| %s | %s | %.3f | %.3f to %.3f | %s%s |\n" : "  %-28s%-18s%9.3f   %.3f to %.3f   %s%s\n",
-           it->where, it->allocator, it->ratio.value, it->ratio.low, it->ratio.high, word,
-           it->absolute ? ", times without a baseline" : "");
+static const char *judge(const change *it, double threshold, change_counts *counts) {
+    counts->agree += it->ratio.value <= 1 + threshold && it->ratio.value >= 1 / (1 + threshold);
+    if (it->ratio.verdict == BENCH_FASTER) {
+        counts->faster++;
+        return "faster";
+    }
+    if (it->ratio.verdict != BENCH_SLOWER) {
+        counts->same++;
+        return "no difference";
+    }
+    bool beyond = it->ratio.value >= 1 + threshold;
+    counts->regressions += beyond;
+    counts->slower += !beyond;
+    return beyond ? "REGRESSION" : "slower, within the threshold";
 }
 
-static void judge(const change *it, const bench_options *options, change_counts *counts) {
-    bool markdown = options->format == BENCH_MARKDOWN;
-    double threshold = 1 + options->threshold;
-    counts->near += it->ratio.value < threshold && it->ratio.value > 1 / threshold;
-    if (it->ratio.verdict == BENCH_SLOWER && it->ratio.value >= threshold) {
-        counts->regressions++;
-        print_change(it, "REGRESSION", markdown);
-    } else if (it->ratio.verdict == BENCH_SLOWER) {
-        counts->slower++;
-        print_change(it, "slower, within the threshold", markdown);
-    } else if (it->ratio.verdict == BENCH_FASTER) {
-        counts->faster++;
-        print_change(it, "faster", markdown);
-    } else
-        counts->same++;
+static json_t *change_of(const change *it, const char *word) {
+    bool interval = isfinite(it->ratio.low) && isfinite(it->ratio.high);
+    return json_pack("{s:o, s:s, s:f, s:o, s:o, s:s, s:b}", "row", json_string_nocheck(it->where), "allocator", it->allocator, "change",
+                     it->ratio.value, "low", interval ? json_real(it->ratio.low) : json_null(), "high",
+                     interval ? json_real(it->ratio.high) : json_null(), "verdict", word, "absolute", it->absolute);
 }
 
 static void compare_list(const json_t *before, const json_t *now, const char *list, const bench_options *options,
-                         change_counts *counts) {
+                         change_counts *counts, json_t *changes) {
     size_t w, a;
     json_t *work, *row;
     json_array_foreach(json_object_get(now, list), w, work) {
@@ -130,37 +131,70 @@ static void compare_list(const json_t *before, const json_t *now, const char *li
                 continue;
             name_work(work, &result);
             if (earlier != NULL && compare_row(earlier, work, name, options->baseline, &result))
-                judge(&result, options, counts);
+                json_array_append_new(changes, change_of(&result, judge(&result, options->threshold, counts)));
             else
                 counts->missing++;
         }
     }
 }
 
-int bench_compare(const json_t *before, const json_t *now, const bench_options *options) {
+json_t *bench_compare(const json_t *before, const json_t *now, const bench_options *options) {
     change_counts counts = {0, 0, 0, 0, 0, 0};
+    json_t *changes = json_array();
+    compare_list(before, now, "workloads", options, &counts, changes);
+    compare_list(before, now, "programs", options, &counts, changes);
+    return json_pack("{s:o, s:f, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o}", "against",
+                     json_string_nocheck(options->compare), "threshold", options->threshold, "rows", (int)json_array_size(changes), "no_difference", counts.same, "faster",
+                     counts.faster, "slower", counts.slower, "regressions", counts.regressions, "agree", counts.agree,
+                     "missing", counts.missing, "changes", changes);
+}
+
+static int count_of(const json_t *comparison, const char *key) {
+    return (int)json_integer_value(json_object_get(comparison, key));
+}
+
+static void print_change(const json_t *it, bool markdown, FILE *out) {
+    const char *absolute = json_is_true(json_object_get(it, "absolute")) ? ", times without a baseline" : "";
+    double low = json_number_value(json_object_get(it, "low")), high = json_number_value(json_object_get(it, "high"));
+    fprintf(out,
+            markdown ? "| %s | %s | %.3f | %.3f to %.3f | %s%s |\n" : "  %-28s%-18s%9.3f   %.3f to %.3f   %s%s\n",
+            text_of(it, "row"), text_of(it, "allocator"), json_number_value(json_object_get(it, "change")), low, high,
+            text_of(it, "verdict"), absolute);
+}
+
+static void print_summary(const json_t *comparison, bool markdown, FILE *out) {
+    double percent = json_number_value(json_object_get(comparison, "threshold")) * 100;
+    int compared = count_of(comparison, "rows"), agree = count_of(comparison, "agree");
+    int missing = count_of(comparison, "missing");
+    fprintf(out, "%s%d rows compared: %d no difference, %d faster, %d slower within %.0f %%, %d regressions",
+            markdown ? "\n" : "  ", compared, count_of(comparison, "no_difference"), count_of(comparison, "faster"),
+            count_of(comparison, "slower"), percent, count_of(comparison, "regressions"));
+    if (missing > 0) fprintf(out, "; %d rows have no counterpart", missing);
+    if (compared > 0)
+        fprintf(out, "%smedians agree within %.0f %% in %d of %d rows: %.1f %%", markdown ? "\n\n" : "\n  ", percent,
+                agree, compared, 100.0 * agree / compared);
+    fprintf(out, "\n");
+}
+
+void bench_compare_print(const json_t *comparison, const bench_options *options, FILE *out) {
     bool markdown = options->format == BENCH_MARKDOWN;
     if (markdown)
-        printf("\n### against %s\n\n| row | allocator | change | %d %% interval | |\n|---|---|---:|---:|---|\n",
-               options->compare, (int)BENCH_CONFIDENCE);
+        fprintf(out, "\n### against %s\n\n| row | allocator | change | %d %% interval | |\n|---|---|---:|---:|---|\n",
+                options->compare, (int)BENCH_CONFIDENCE);
     else
-        printf("\nagainst %s: time relative to then%s\n", options->compare, " (1 is no change, above 1 is slower)");
-    compare_list(before, now, "workloads", options, &counts);
-    compare_list(before, now, "programs", options, &counts);
-    int compared = counts.faster + counts.slower + counts.regressions + counts.same;
-    printf("%s%d rows compared: %d no difference, %d faster, %d slower within %.0f %%, %d regressions; medians within "
-           "%.0f %% "
-           "in %d",
-           markdown ? "\n" : "  ", compared, counts.same, counts.faster, counts.slower, options->threshold * 100,
-           counts.regressions, options->threshold * 100, counts.near);
-    if (counts.missing > 0) printf("; %d rows have no counterpart", counts.missing);
-    printf("\n");
-    if (compared == 0) {
-        fprintf(stderr,
-                "lido bench: --compare %s: no row there has a counterpart in this run; choose the same workloads, "
-                "parameters and allocators\n",
-                options->compare);
-        return 2;
-    }
-    return counts.regressions > 0 ? 1 : 0;
+        fprintf(out, "\nagainst %s: time relative to then (1 is no change, above 1 is slower)\n", options->compare);
+    size_t i;
+    json_t *it;
+    json_array_foreach(json_object_get(comparison, "changes"), i, it)
+        if (strcmp(text_of(it, "verdict"), "no difference") != 0) print_change(it, markdown, out);
+    print_summary(comparison, markdown, out);
+}
+
+int bench_compare_status(const json_t *comparison, const bench_options *options) {
+    if (count_of(comparison, "rows") > 0) return count_of(comparison, "regressions") > 0 ? 1 : 0;
+    fprintf(stderr,
+            "lido bench: --compare %s: no row there has a counterpart in this run; choose the same workloads, "
+            "parameters and allocators\n",
+            options->compare);
+    return 2;
 }

@@ -58,6 +58,9 @@ static json_t *method_of(const bench_plan *plan, const bench_machine *machine, c
     json_t *out = json_object();
     bool enough = plan->rounds_done >= BENCH_ROUNDS_LEAST;
     put_int(out, "rounds", plan->rounds_done);
+    put_int(out, "baseline_repeats", BENCH_REPEATS_BASE);
+    put_real(out, "precision", options->precision);
+    put_real(out, "budget_s", bench_budget(plan, options));
     put_int(out, "seed", (long long)plan->seed);
     put_int(out, "pinned_cpu", machine->pinned_cpu);
     put_text(out, "clock", options->clock == BENCH_CLOCK_CPU ? "cpu" : "wall");

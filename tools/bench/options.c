@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,8 +199,8 @@ static int take_command(bench_options *options, int argc, char **argv) {
 int bench_options_read(bench_options *options, int argc, char **argv) {
     *options = (bench_options){.rounds = BENCH_ROUNDS_LEAST,
                                .timeout_s = 60,
-                               .budget_s = 120,
-                               .precision = 0.02,
+                               .budget_s = NAN,
+                               .precision = 0.03,
                                .threshold = 0.05,
                                .litter = BENCH_CLEAN,
                                .looks = 2,

@@ -157,7 +157,7 @@ void bench_program_run(bench_row *row, int round, const bench_options *options) 
     snprintf(preload, sizeof preload, "%s%s%s", library, own != NULL ? ":" : "", own != NULL ? own : "");
     int output = temporary(output_name), proof = temporary(witness);
     unlink(output_name);
-    memory_watch memory = {round == 1 ? row : NULL, 1, 0, (double)sysconf(_SC_PAGESIZE)};
+    memory_watch memory = {row->sample_count == 0 ? row : NULL, 1, 0, (double)sysconf(_SC_PAGESIZE)};
     bench_command command = {.argv = (const char *const *)options->command,
                              .preload = preload,
                              .witness = witness,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the lido authors
 //
-// Each round runs every row once, in an order drawn anew, so that a slow minute of the machine hits all alike. After the
-// rounds that were asked for, groups whose intervals are narrow rest and the others go on while the budget lasts. A row that
+// Each round runs every row once and the baselines several times, since each ratio of a group depends on them, all in an order
+// drawn anew, so that a slow minute of the machine hits all alike. After the rounds that were asked for, groups whose intervals
+// are all narrow rest. The others go on while the budget lasts, whole, so that a drift of the machine does not set a row apart
+// from its baseline; of them the rows that are too wide, and their baseline, get more samples a round than the rest. A row that
 // failed once is not run again.
 #include "bench.h"
 
@@ -14,12 +16,43 @@
 
 enum { QUICK_PASSES = 3 };
 
-static void shuffle(int *order, int count, uint64_t *state) {
-    for (int i = 0; i < count; i++) order[i] = i;
-    for (int i = count - 1; i > 0; i--) {
-        int other = (int)(bench_draw(state) % (uint64_t)(i + 1)), kept = order[i];
-        order[i] = order[other];
-        order[other] = kept;
+// The budget when none is given: 25 minutes for all workloads on 550 rows, and time for a single row to become steady.
+static const double BUDGET_LEAST_S = 120, BUDGET_ROW_S = 2.6;
+
+// What a round runs, in this order; a row stands there as often as it runs.
+typedef struct run_list {
+    bench_row **rows;
+    int count, room;
+} run_list;
+
+// How often a row runs in the next round.
+static int repeats_of(const bench_row *row, const bench_options *options) {
+    const bench_group *group = row->group;
+    if (group->settled) return 0;
+    int more = row->wide || group->wide ? BENCH_REPEATS_WIDE : 1;
+    bool base = strcmp(row->allocator->name, options->baseline) == 0;
+    if (base) return group->row_count > 1 ? BENCH_REPEATS_BASE * more : 1;
+    return row->wide ? more : 1;
+}
+
+static void list_add(run_list *list, bench_row *row) {
+    if (list->count == list->room) {
+        list->room = list->room == 0 ? 1024 : list->room * 2;
+        list->rows = realloc(list->rows, (size_t)list->room * sizeof *list->rows);
+        if (list->rows == NULL) abort();
+    }
+    list->rows[list->count++] = row;
+}
+
+static void list_make(run_list *list, bench_plan *plan, const bench_options *options, uint64_t *state) {
+    list->count = 0;
+    for (int i = 0; i < plan->row_count; i++)
+        for (int n = repeats_of(&plan->rows[i], options); n > 0; n--) list_add(list, &plan->rows[i]);
+    for (int i = list->count - 1; i > 0; i--) {
+        int other = (int)(bench_draw(state) % (uint64_t)(i + 1));
+        bench_row *kept = list->rows[i];
+        list->rows[i] = list->rows[other];
+        list->rows[other] = kept;
     }
 }
 
@@ -47,8 +80,8 @@ void bench_words_make(bench_words *words, const bench_row *row, int passes, bool
 static void run_worker(bench_row *row, int round, const bench_machine *machine, const bench_options *options) {
     bench_words words;
     bool threads = (row->group->workload->shape & BENCH_SHAPE_THREADS) != 0;
-    bench_words_make(&words, row, options->quick ? QUICK_PASSES : 0, options->level > 0 && round <= options->looks,
-                     round == 1 ? options->settle_ms : 0);
+    bool look = options->level > 0 && round <= options->looks && row->round != round;    // one of a round's samples
+    bench_words_make(&words, row, options->quick ? QUICK_PASSES : 0, look, row->round == 0 ? options->settle_ms : 0);
     bench_command command = {.argv = words.argv,
                              .preload = row->allocator->preload,
                              .cpu = threads ? -1 : machine->pinned_cpu,
@@ -77,61 +110,70 @@ static void show(const run_progress *progress, const bench_row *row, int round) 
     fflush(stderr);
 }
 
-static void run_round(bench_plan *plan, int *order, int round, run_progress *progress, const bench_machine *machine,
+static void run_round(const run_list *list, int round, run_progress *progress, const bench_machine *machine,
                       const bench_options *options) {
-    for (int i = 0; i < plan->row_count && !bench_interrupted(); i++) {
-        bench_row *row = &plan->rows[order[i]];
-        if (row->group->settled) continue;
+    for (int i = 0; i < list->count && !bench_interrupted(); i++) {
+        bench_row *row = list->rows[i];
         show(progress, row, round);
-        if (row->fault[0] == '\0' && row->sample_count < BENCH_ROUNDS_MAX) {
+        if (row->fault[0] == '\0' && row->sample_count < BENCH_SAMPLES_MAX) {
             if (row->group->workload != NULL)
                 run_worker(row, round, machine, options);
             else
                 bench_program_run(row, round, options);
         }
+        row->round = round;
         progress->done++;
     }
 }
 
-// Whether no further round is needed for this row: its interval is as narrow as asked, or it can have none.
-static bool row_settled(const bench_row *row, const bench_options *options) {
+// Whether the row needs more samples: its interval is wider than asked, and it can have one.
+static bool row_wide(const bench_row *row, const bench_options *options) {
     const bench_ratio *ratio = &row->ratio;
-    if (!bench_row_ok(row) || ratio->verdict == BENCH_IS_BASELINE || isnan(ratio->value)) return true;
-    return (ratio->high - ratio->low) / 2 <= options->precision * ratio->value;    // false while there is no interval
+    if (!bench_row_ok(row) || ratio->verdict == BENCH_IS_BASELINE || isnan(ratio->value)) return false;
+    return !((ratio->high - ratio->low) / 2 <= options->precision * ratio->value);    // true while there is no interval
 }
 
+// Returns true if every group is settled. One that is stays so, since its rows run no more.
 static bool settle_groups(bench_plan *plan, const bench_options *options) {
     bool all = true;
     for (int g = 0; g < plan->group_count; g++) {
         bench_group *group = &plan->groups[g];
+        if (group->settled) continue;
         bench_ratios_make(group, options->baseline);
-        group->settled = true;
-        for (int i = 0; i < group->row_count; i++)
-            group->settled = group->settled && row_settled(&group->rows[i], options);
+        group->wide = false;
+        for (int i = 0; i < group->row_count; i++) {
+            group->rows[i].wide = row_wide(&group->rows[i], options);
+            group->wide = group->wide || group->rows[i].wide;
+        }
+        group->settled = !group->wide;
         all = all && group->settled;
     }
     return all;
 }
 
+double bench_budget(const bench_plan *plan, const bench_options *options) {
+    return isnan(options->budget_s) ? fmax(BUDGET_LEAST_S, BUDGET_ROW_S * plan->row_count) : options->budget_s;
+}
+
 void bench_rounds_run(bench_plan *plan, const bench_machine *machine, const bench_options *options) {
-    int *order = calloc((size_t)plan->row_count, sizeof *order);
-    if (order == NULL) abort();
+    run_list list = {NULL, 0, 0};
     uint64_t state = plan->seed;
-    run_progress progress = {isatty(2) != 0, 0, plan->row_count * options->rounds, bench_seconds()};
-    double last_round = 0;
+    run_progress progress = {isatty(2) != 0, 0, 0, bench_seconds()};
+    double each_s = 0;    // one process of the last round
     while (plan->rounds_done < BENCH_ROUNDS_MAX && !bench_interrupted()) {
+        bool asked = plan->rounds_done < options->rounds;
+        if (!asked && settle_groups(plan, options)) break;
+        list_make(&list, plan, options, &state);
         double now = bench_seconds();
-        if (plan->rounds_done >= options->rounds) {
-            if (now + last_round - progress.started > options->budget_s || settle_groups(plan, options)) break;
-        }
-        shuffle(order, plan->row_count, &state);
-        run_round(plan, order, plan->rounds_done + 1, &progress, machine, options);
-        last_round = bench_seconds() - now;
+        if (!asked && now + each_s * list.count - progress.started > bench_budget(plan, options)) break;
+        progress.wanted = progress.done + list.count * (asked ? options->rounds - plan->rounds_done : 1);
+        run_round(&list, plan->rounds_done + 1, &progress, machine, options);
+        each_s = list.count > 0 ? (bench_seconds() - now) / list.count : 0;
         if (!bench_interrupted()) plan->rounds_done++;
     }
     plan->interrupted = bench_interrupted();
     if (progress.shown) fprintf(stderr, "\r\033[K");
-    free(order);
+    free(list.rows);
 }
 
 // What most rows of the group say; of equals the first.

@@ -57,7 +57,7 @@ bench_spread bench_spread_of(double *values, int count) {
 }
 
 bench_spread bench_row_spread(const bench_row *row, bench_figure figure) {
-    double values[BENCH_ROUNDS_MAX];
+    double values[BENCH_SAMPLES_MAX];
     int count = 0;
     for (int i = 0; i < row->sample_count; i++)
         if (!isnan(row->samples[figure][i])) values[count++] = row->samples[figure][i];
@@ -75,13 +75,13 @@ uint64_t bench_draw(uint64_t *state) {
 }
 
 static double median_of(bench_samples samples) {
-    double values[BENCH_ROUNDS_MAX];
+    double values[BENCH_SAMPLES_MAX];
     memcpy(values, samples.values, (size_t)samples.count * sizeof *values);
     return bench_spread_of(values, samples.count).median;
 }
 
 static double median_redrawn(bench_samples samples, uint64_t *state) {
-    double values[BENCH_ROUNDS_MAX];
+    double values[BENCH_SAMPLES_MAX];
     for (int i = 0; i < samples.count; i++) values[i] = samples.values[bench_draw(state) % (uint64_t)samples.count];
     return bench_spread_of(values, samples.count).median;
 }

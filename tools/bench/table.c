@@ -226,10 +226,10 @@ static void print_machine(const bench_plan *plan, const bench_catalog *catalog, 
            machine->virtual_machine ? " (virtual)" : "", machine->kernel, machine->libc, machine->thp,
            machine->governor, machine->turbo);
     if (options->command == NULL)
-        printf("workers: %s,%s; one process a row and round, rows of one thread pinned to CPU %d\n", catalog->compiler,
+        printf("workers: %s,%s; one process a sample, rows of one thread pinned to CPU %d\n", catalog->compiler,
                catalog->flags, machine->pinned_cpu);
-    printf("%d rounds in random order, seed %llu; %s; load at the start %.1f\n", plan->rounds_done,
-           (unsigned long long)plan->seed, options->clock == BENCH_CLOCK_CPU ? "CPU time but for threads" : "wall time",
+    printf("%d rounds in random order, %s %d times in each, seed %llu; %s; load at the start %.1f\n", plan->rounds_done,
+           options->baseline, (int)BENCH_REPEATS_BASE, (unsigned long long)plan->seed, options->clock == BENCH_CLOCK_CPU ? "CPU time but for threads" : "wall time",
            machine->load);
     printf("ratio: of medians to %s, with its %d %% bootstrap interval; 'no difference': the interval holds 1\n",
            options->baseline, (int)BENCH_CONFIDENCE);
