@@ -121,7 +121,8 @@ def report(workloads, **method):
             "notes": ["turbo and frequency governor cannot be read here", "this is a virtual machine; its neighbours may move times"],
             "build": {"compiler": "gcc 12.2.0", "flags": "-O2 -g -DNDEBUG"},
             "method": {"rounds": 7, "seed": 40358, "pinned_cpu": 1, "clock": "wall", "quick": False, "interrupted": False,
-                       "quotable": True, "litter": None, "optimize": "2", "baseline": "glibc", "confidence": 0.95, "bootstrap": 2000} | method,
+                       "quotable": True, "litter": None, "optimize": "2", "baseline": "glibc", "confidence": 0.95, "bootstrap": 2000,
+                       "baseline_repeats": 3, "precision": 0.03, "budget_s": 120.0} | method,
             "kind": "workloads", "workloads": workloads, "geometric_mean": means(workloads), "programs": []}
 
 

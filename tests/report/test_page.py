@@ -182,6 +182,10 @@ class Content(PageTest):
             for word in ("NaN", "undefined", "Infinity", "null", "[object"):
                 self.assertNotIn(word, text, name)
 
+    def test_method_says_how_often_rows_ran(self):
+        text = self.shared("full").value("document.getElementById('method').textContent").replace("\u202f", " ")
+        self.assertIn("7 rounds in random order. glibc ran 3 times in each, and rows with a wide interval more often.", text)
+
     def test_charts_are_named(self):
         for name in ("full", "program"):
             unnamed = self.shared(name).value("""[...document.querySelectorAll("svg[role=img]")].filter((chart) => !chart.getAttribute("aria-labelledby")

@@ -193,7 +193,7 @@ typedef struct bench_row {
     const bench_group *group;
     const bench_allocator *allocator;
     double samples[BENCH_FIGURE_COUNT][BENCH_SAMPLES_MAX];
-    int sample_count;    // rows of a group may differ in it
+    int sample_count;          // rows of a group may differ in it
     uint64_t ops, checksum;    // of programs the checksum is that of their output
     struct {
         char name[32];

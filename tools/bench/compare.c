@@ -113,9 +113,10 @@ static const char *judge(const change *it, double threshold, change_counts *coun
 
 static json_t *change_of(const change *it, const char *word) {
     bool interval = isfinite(it->ratio.low) && isfinite(it->ratio.high);
-    return json_pack("{s:o, s:s, s:f, s:o, s:o, s:s, s:b}", "row", json_string_nocheck(it->where), "allocator", it->allocator, "change",
-                     it->ratio.value, "low", interval ? json_real(it->ratio.low) : json_null(), "high",
-                     interval ? json_real(it->ratio.high) : json_null(), "verdict", word, "absolute", it->absolute);
+    return json_pack("{s:o, s:s, s:f, s:o, s:o, s:s, s:b}", "row", json_string_nocheck(it->where), "allocator",
+                     it->allocator, "change", it->ratio.value, "low", interval ? json_real(it->ratio.low) : json_null(),
+                     "high", interval ? json_real(it->ratio.high) : json_null(), "verdict", word, "absolute",
+                     it->absolute);
 }
 
 static void compare_list(const json_t *before, const json_t *now, const char *list, const bench_options *options,
@@ -144,9 +145,10 @@ json_t *bench_compare(const json_t *before, const json_t *now, const bench_optio
     compare_list(before, now, "workloads", options, &counts, changes);
     compare_list(before, now, "programs", options, &counts, changes);
     return json_pack("{s:o, s:f, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o}", "against",
-                     json_string_nocheck(options->compare), "threshold", options->threshold, "rows", (int)json_array_size(changes), "no_difference", counts.same, "faster",
-                     counts.faster, "slower", counts.slower, "regressions", counts.regressions, "agree", counts.agree,
-                     "missing", counts.missing, "changes", changes);
+                     json_string_nocheck(options->compare), "threshold", options->threshold, "rows",
+                     (int)json_array_size(changes), "no_difference", counts.same, "faster", counts.faster, "slower",
+                     counts.slower, "regressions", counts.regressions, "agree", counts.agree, "missing", counts.missing,
+                     "changes", changes);
 }
 
 static int count_of(const json_t *comparison, const char *key) {
@@ -156,8 +158,7 @@ static int count_of(const json_t *comparison, const char *key) {
 static void print_change(const json_t *it, bool markdown, FILE *out) {
     const char *absolute = json_is_true(json_object_get(it, "absolute")) ? ", times without a baseline" : "";
     double low = json_number_value(json_object_get(it, "low")), high = json_number_value(json_object_get(it, "high"));
-    fprintf(out,
-            markdown ? "| %s | %s | %.3f | %.3f to %.3f | %s%s |\n" : "  %-28s%-18s%9.3f   %.3f to %.3f   %s%s\n",
+    fprintf(out, markdown ? "| %s | %s | %.3f | %.3f to %.3f | %s%s |\n" : "  %-28s%-18s%9.3f   %.3f to %.3f   %s%s\n",
             text_of(it, "row"), text_of(it, "allocator"), json_number_value(json_object_get(it, "change")), low, high,
             text_of(it, "verdict"), absolute);
 }
@@ -185,8 +186,8 @@ void bench_compare_print(const json_t *comparison, const bench_options *options,
         fprintf(out, "\nagainst %s: time relative to then (1 is no change, above 1 is slower)\n", options->compare);
     size_t i;
     json_t *it;
-    json_array_foreach(json_object_get(comparison, "changes"), i, it)
-        if (strcmp(text_of(it, "verdict"), "no difference") != 0) print_change(it, markdown, out);
+    json_array_foreach(json_object_get(comparison, "changes"), i,
+                       it) if (strcmp(text_of(it, "verdict"), "no difference") != 0) print_change(it, markdown, out);
     print_summary(comparison, markdown, out);
 }
 

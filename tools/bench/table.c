@@ -229,8 +229,8 @@ static void print_machine(const bench_plan *plan, const bench_catalog *catalog, 
         printf("workers: %s,%s; one process a sample, rows of one thread pinned to CPU %d\n", catalog->compiler,
                catalog->flags, machine->pinned_cpu);
     printf("%d rounds in random order, %s %d times in each, seed %llu; %s; load at the start %.1f\n", plan->rounds_done,
-           options->baseline, (int)BENCH_REPEATS_BASE, (unsigned long long)plan->seed, options->clock == BENCH_CLOCK_CPU ? "CPU time but for threads" : "wall time",
-           machine->load);
+           options->baseline, (int)BENCH_REPEATS_BASE, (unsigned long long)plan->seed,
+           options->clock == BENCH_CLOCK_CPU ? "CPU time but for threads" : "wall time", machine->load);
     printf("ratio: of medians to %s, with its %d %% bootstrap interval; 'no difference': the interval holds 1\n",
            options->baseline, (int)BENCH_CONFIDENCE);
     if (options->command != NULL || plan->row_count == 0) return;

@@ -183,9 +183,11 @@ static const shape machine[] = {TEXT("cpu"),
                                 NUMBER("load_at_start"),
                                 END};
 static const shape build[] = {TEXT("compiler"), TEXT("flags"), END};
-static const shape method[] = {NUMBER("rounds"), NUMBER("seed"),       NUMBER("pinned_cpu"), TEXT("clock"),
-                               BOOL("quick"),    BOOL("interrupted"),  BOOL("quotable"),     NUMBER("litter"),
-                               TEXT("baseline"), NUMBER("confidence"), NUMBER("bootstrap"),  END};
+static const shape method[] = {NUMBER("rounds"),     NUMBER("seed"),      NUMBER("pinned_cpu"),
+                               TEXT("clock"),        BOOL("quick"),       BOOL("interrupted"),
+                               BOOL("quotable"),     NUMBER("litter"),    TEXT("baseline"),
+                               NUMBER("confidence"), NUMBER("bootstrap"), NUMBER("baseline_repeats"),
+                               NUMBER("precision"),  NUMBER("budget_s"),  END};
 static const shape mean_fields[] = {NAME("allocator"), NUMBER("time"), NUMBER("rss_peak"), NUMBER("workloads"), END};
 static const shape mean = {"", shape_object, true, 0, mean_fields};
 

@@ -132,7 +132,7 @@ function methodFacts(method, build) {
     return [["rounds", numberOr(method.rounds, String)], ["seed of the order", numberOr(method.seed, String)], ["pinned to CPU", numberOr(method.pinned_cpu, String)],
         ["clock", method.clock === "cpu" ? "CPU time" : method.clock === "wall" ? "wall time" : method.clock],
         ["littered heap", numberOr(method.litter, (litter) => `${litter}${space}% of the blocks stay`)], ["optimization", typeof method.optimize === "object" ? null : method.optimize], ["baseline", method.baseline],
-        ["confidence", numberOr(method.confidence, percentText)], ["bootstrap samples", numberOr(method.bootstrap, countText)],
+        ["confidence", numberOr(method.confidence, percentText)], ["precision asked for", numberOr(method.precision, percentText)], ["bootstrap samples", numberOr(method.bootstrap, countText)],
         ["compiler", build.compiler], ["flags", typeof build.flags === "string" ? build.flags.trim() : null], ["figures to quote", yesNo(method.quotable)]];
 }
 
@@ -140,7 +140,8 @@ function methodSection(report, base) {
     const [method, isProgram] = [fieldsOf(report.method), report.kind === "program"];
     const notes = listOf(report.notes);
     const rounds = isNumber(method.rounds) ? plural(method.rounds, "round") : "the rounds";
-    const what = `One fresh process for each ${isProgram ? "program" : "workload"}, allocator and round, ${rounds} in random order. A figure is the median of its rounds. ` +
+    const repeats = isNumber(method.baseline_repeats) && method.baseline_repeats > 1 ? ` ${base} ran ${method.baseline_repeats} times in each, and rows with a wide interval more often.` : "";
+    const what = `One fresh process for each ${isProgram ? "program" : "workload"}, allocator and round, ${rounds} in random order.${repeats} A figure is the median of its samples. ` +
         `The ratio to ${base} comes with a bootstrap interval; where that holds 1, the row says “no difference”.`;
     return html("section", {id: "method"}, html("h2", {}, "Machine and method"), html("p", {}, what),
         html("div", {class: "pair"}, html("div", {}, html("h3", {}, "Machine"), factList(machineFacts(fieldsOf(report.machine)))),
