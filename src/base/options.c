@@ -10,6 +10,18 @@
 #include <lido/check.h>
 #include <string.h>
 
+// A library that is itself built with AddressSanitizer is so for its own tests, which look at pools as they are without it.
+#if defined(__SANITIZE_ADDRESS__)
+#define TOOLS_DEFAULT 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TOOLS_DEFAULT 0
+#endif
+#endif
+#ifndef TOOLS_DEFAULT
+#define TOOLS_DEFAULT 1
+#endif
+
 lido__option_values lido__options = {
     .purge_delay_ms = 1000,
     .huge_from_mb = 16,
@@ -23,6 +35,7 @@ lido__option_values lido__options = {
     .check_frames = 16,
     .leaks_at_exit = 0,
     .report_json = 0,
+    .tools = TOOLS_DEFAULT,
 };
 lido__option_texts lido__option_texts_now;
 
@@ -60,6 +73,9 @@ static const lido_option_info table[] = {
      "patterns, one a line: leaks with a function, file or pool that fits are not reported"},
     {"fault", "RULE,...", "-",
      "make allocations fail: at=N, every=N, chance=PERCENT, seed=N, pool=NAME (malloc is one), site=FUNCTION"},
+    {"tools", "on|off", TOOLS_DEFAULT != 0 ? "on" : "off",
+     "where AddressSanitizer, Valgrind's memcheck or heaptrack watches the process, tell it of each block; if check is "
+     "off, it becomes guard then (for heaptrack light). Read at start-up"},
 };
 enum { OPTION_COUNT = sizeof table / sizeof table[0] };
 
@@ -80,8 +96,9 @@ enum {
     SYMBOLIZER,
     SUPPRESSIONS,
     FAULT,
+    TOOLS,
 };
-_Static_assert(FAULT + 1 == OPTION_COUNT, "each entry of the table has its name here");
+_Static_assert(TOOLS + 1 == OPTION_COUNT, "each entry of the table has its name here");
 
 // NULL for an option whose value is text.
 static _Atomic uint32_t *value_of(size_t option) {
@@ -97,6 +114,7 @@ static _Atomic uint32_t *value_of(size_t option) {
         [CHECK_FRAMES] = &lido__options.check_frames,
         [LEAKS] = &lido__options.leaks_at_exit,
         [REPORT_FORMAT] = &lido__options.report_json,
+        [TOOLS] = &lido__options.tools,
     };
     return values[option];
 }
@@ -136,6 +154,8 @@ static const struct {
     {LEAKS, false, "exit", 1},
     {REPORT_FORMAT, false, "text", 0},
     {REPORT_FORMAT, false, "json", 1},
+    {TOOLS, false, "off", 0},
+    {TOOLS, false, "on", 1},
 };
 enum { WORD_COUNT = sizeof words / sizeof words[0] };
 

@@ -23,6 +23,7 @@ typedef struct lido__option_values {
     _Atomic uint32_t check_frames;     // of a stack
     _Atomic uint32_t leaks_at_exit;
     _Atomic uint32_t report_json;
+    _Atomic uint32_t tools;    // tell other tools of blocks, see os/tools.h
 } lido__option_values;
 
 extern LIDO__HIDDEN lido__option_values lido__options;

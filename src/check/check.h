@@ -169,5 +169,7 @@ typedef struct lido__finding {
     size_t claimed_bytes;                  // SIZE_MAX: no size was given
 } lido__finding;
 LIDO__HIDDEN void lido__check_report(const lido__finding *finding);
+// Writes what is known of an address that another tool has reported; nothing if it is in no checked block.
+LIDO__HIDDEN void lido__check_describe(const void *address);
 
 #endif

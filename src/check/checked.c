@@ -5,6 +5,8 @@
 #include "check/zone.h"
 
 #include "os/os.h"
+#include "os/probes.h"
+#include "os/tools.h"
 #include "trace/stack.h"
 
 #include <string.h>
@@ -52,6 +54,7 @@ static size_t damage_length(const char *first, const char *end, unsigned char wa
 // Reports the damage in [start, end), if there is any, and puts the pattern back, so that it is reported once.
 static bool look_at(lido__checked *record, char *start, char *end, unsigned char wanted, const char *what,
                     const char *call) {
+    if (lido__tools_see_accesses()) return false;    // it says so itself, and there are no patterns
     char *damaged = first_other(start, end, wanted);
     if (LIDO_LIKELY(damaged == NULL)) return false;
     size_t length = damage_length(damaged, end, wanted);
@@ -112,6 +115,7 @@ lido__check_source *lido__check_source_new(const char *kind, const char *name, c
     source->block_bytes = block_bytes;
     source->thread = thread;
     strncpy(source->name, name, LIDO__CHECK_NAME_MAX);
+    if (lido__tools != 0) lido__tools_owner(source);
     source->next = LIDO__ATOMIC_LOAD(&all_sources, relaxed);
     // release, pairs with the acquire of whoever walks the list
     while (!LIDO__ATOMIC_CAS(&all_sources, &source->next, source, release)) {
@@ -149,6 +153,11 @@ static void unlink_live(lido__checked *record) {
 
 static void fill(const lido__zone *zone, const lido__checked *record) {
     span data = data_of(zone, record);
+    if (lido__tools_see_accesses()) {
+        lido__tools_hide(data.start, (size_t)(data.end - data.start));
+        lido__tools_out(record->source, record->block, record->bytes);
+        return;
+    }
     char *end = record->block + record->bytes;
     memset(data.start, LIDO__CHECK_FRONT, (size_t)(record->block - data.start));
     memset(record->block, LIDO__CHECK_FRESH, filled_bytes(record));
@@ -191,9 +200,11 @@ void *lido__checked_alloc(lido__check_source *source, lido_check_level level, si
     record->call = (uint8_t)call;
     record->made_ms = lido__os_clock_ms();
     record->made_thread = lido__os_thread_id();
-    record->made_stack = lido__stack_here(1);
+    record->made_stack = lido__tools_keep_stacks() ? 0 : lido__stack_here(1);
     fill(zone, record);
+    if (lido__tools_count() && source != &lido__check_malloc_source) lido__tools_count_out(record->block, bytes);
     link_live(record);
+    LIDO__PROBE4(checked_alloc, source, source->name, record->block, bytes);
     return record->block;
 }
 
@@ -256,11 +267,19 @@ bool lido__checked_require(const void *p, const lido__check_claim *claim) {
 
 // Of a BUSY record that is in no list.
 static void end(lido__zone *zone, lido__checked *record, lido__check_end how, unsigned skip) {
+    LIDO__PROBE4(checked_free, record->source, record->source->name, record->block, record->bytes);
     record->end = (uint8_t)how;
     record->ended_ms = lido__os_clock_ms();
     record->ended_thread = lido__os_thread_id();
-    record->ended_stack = lido__stack_here(skip + 1);
-    if (!zone->paged) memset(record->block, LIDO__CHECK_POISON, filled_bytes(record));
+    record->ended_stack = lido__tools_keep_stacks() ? 0 : lido__stack_here(skip + 1);
+    if (lido__tools_see_accesses()) {
+        span data = data_of(zone, record);
+        lido__tools_back(record->source, record->block);
+        lido__tools_hide(data.start, (size_t)(data.end - data.start));
+    } else if (!zone->paged) {
+        memset(record->block, LIDO__CHECK_POISON, filled_bytes(record));
+    }
+    if (lido__tools_count() && record->source != &lido__check_malloc_source) lido__tools_count_back(record->block);
     lido__slot_rest(zone, record);
 }
 

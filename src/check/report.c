@@ -11,6 +11,7 @@
 
 #include "os/os.h"
 #include "os/report.h"
+#include "os/tools.h"
 #include "trace/stack.h"
 #include "trace/unwind.h"
 
@@ -93,15 +94,9 @@ static void seen_stack(const lido__finding *finding, void **pcs, size_t most, si
 
 enum { SEEN_FRAMES = 24 };
 
-static void stacks_as_text(lido__out *out, const lido__finding *finding) {
-    const lido__checked *record = finding->record;
+// Who freed and who allocated it.
+static void history_as_text(lido__out *out, const lido__checked *record) {
     uint32_t now = lido__os_clock_ms();
-    void *pcs[SEEN_FRAMES];
-    size_t count;
-    seen_stack(finding, pcs, SEEN_FRAMES, &count);
-    lido__out_format(out, "  seen in thread %u:\n", (unsigned)lido__os_thread_id());
-    lido__out_frames(out, pcs, count);
-    if (record == NULL) return;
     if (had_end(record)) {
         const char *by = ended_by(record);
         lido__out_format(out, "  freed in thread %u, %u ms ago%s%s:\n", (unsigned)record->ended_thread,
@@ -116,6 +111,16 @@ static void stacks_as_text(lido__out *out, const lido__finding *finding) {
                          (unsigned)record->source->thread);
 }
 
+static void stacks_as_text(lido__out *out, const lido__finding *finding) {
+    const lido__checked *record = finding->record;
+    void *pcs[SEEN_FRAMES];
+    size_t count;
+    seen_stack(finding, pcs, SEEN_FRAMES, &count);
+    lido__out_format(out, "  seen in thread %u:\n", (unsigned)lido__os_thread_id());
+    lido__out_frames(out, pcs, count);
+    if (record != NULL) history_as_text(out, record);
+}
+
 // --- memory ---------------------------------------------------------------------------------------------------------
 
 enum { ROW_BYTES = 16, ROWS = 4 };
@@ -128,7 +133,7 @@ typedef struct view {
 static view visible(const lido__finding *finding) {
     const lido__checked *record = finding->record;
     const lido__zone *zone = record != NULL ? lido__zone_of(record->block) : NULL;
-    if (zone == NULL || (zone->paged && had_end(record))) return (view){NULL, NULL};
+    if (zone == NULL || (zone->paged && had_end(record)) || lido__tools_see_accesses()) return (view){NULL, NULL};
     const char *slot = lido__zone_slot(zone, record), *slot_end = slot + zone->data_bytes;
     const char *start = (const char *)lido__round_down((uintptr_t)finding->address, ROW_BYTES) - ROW_BYTES;
     const char *end = start + ROWS * ROW_BYTES;
@@ -235,4 +240,21 @@ void lido__check_report(const lido__finding *finding) {
     }
     lido__out_close(&out);
     lido__misuse_end();
+}
+
+void lido__check_describe(const void *address) {
+    const lido__checked *record = lido__checked_find(address);
+    // relaxed: whoever reports it has stopped the thread that uses it, or it is a race anyhow
+    if (record == NULL || LIDO__ATOMIC_LOAD(&record->state, relaxed) == LIDO__CHECK_FREE) return;
+    lido__finding finding = {
+        .what = "reported by AddressSanitizer", .address = address, .record = record, .claimed_bytes = SIZE_MAX};
+    lido__out out;
+    lido__out_open(&out);
+    if (out.json) {
+        as_json(&out, &finding);
+    } else {
+        headline(&out, &finding);
+        history_as_text(&out, record);
+    }
+    lido__out_close(&out);
 }

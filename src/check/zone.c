@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "os/os.h"
 #include "os/report.h"
+#include "os/tools.h"
 
 enum {
     ZONE_BYTES_MAX = 4 << 20,    // a shape's zones double from 64 KiB to this (guess)
@@ -112,6 +113,7 @@ static lido__zone *zone_new(lido__shape *shape, bool paged, size_t slot_bytes, s
         lido__run_free(lido__slab_of(zone));
         return NULL;
     }
+    if (lido__tools != 0) lido__tools_hide(memory, bytes);
     list_zone(zone);
     return zone;
 }
@@ -159,6 +161,7 @@ static bool solo_memory(lido__zone *zone, size_t bytes) {
     zone->mapped = run == NULL;
     zone->memory = run != NULL ? lido__slab_memory(run) : (char *)lido__os_map(bytes);
     zone->memory_bytes = run != NULL ? slices << LIDO__SLICE_SHIFT : bytes;
+    if (lido__tools != 0 && run == NULL && zone->memory != NULL) lido__tools_memory(zone->memory, bytes, true);
     return zone->memory != NULL;
 }
 
@@ -168,6 +171,8 @@ static void solo_release(lido__zone *zone) {
     bool mapped = zone->mapped;
     solo_spare(zone);
     if (mapped) {
+        if (lido__tools != 0) lido__tools_show(memory, bytes);
+        if (lido__tools != 0) lido__tools_memory(memory, bytes, false);
         lido__os_release(memory, bytes);
     } else {
         run_give_back(lido__slab_of(memory), memory, bytes);

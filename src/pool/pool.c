@@ -7,6 +7,7 @@
 
 #include "os/os.h"
 #include "os/report.h"
+#include "os/tools.h"
 #include "pool/bounded.h"
 #include "pool/checked.h"
 #include "pool/exhaustion.h"
@@ -199,6 +200,7 @@ void lido_pool_destroy(lido_pool *pool) {
     if (live > 0)
         lido__warn("lido_pool_destroy: pool '%s': %z blocks of %z bytes are still alive; their memory is freed too",
                    pool->name, live, (size_t)pool->slabs.block_bytes);
+    if (lido__tools_count() && pool->watched) lido_pool_reset(pool);    // says that the live ones end
     if (pool->bin != 0) lido__threads_drain(pool);
     if (pool->way == LIDO__WAY_CHECKED) lido__checked_pool_end_all(pool, LIDO__END_DESTROY);
     lido__pool_fini(pool);

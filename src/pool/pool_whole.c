@@ -8,6 +8,7 @@
 #include "pool/checked.h"
 #include "pool/exhaustion.h"
 #include "pool/thread.h"
+#include "pool/watched.h"
 
 #include "os/os.h"
 #include "os/report.h"
@@ -71,6 +72,7 @@ void lido_pool_reset(lido_pool *pool) {
     lido__pool_hold_waiting(pool);
     if (pool->way == LIDO__WAY_CHECKED) lido__checked_pool_end_all(pool, LIDO__END_RESET);
     gather_all(pool);
+    lido__watch_end_all(pool);
     lido__slabs_reset(&pool->slabs);
     forget_counts(pool);
     lido__pool_serve_waiting(pool, true);
@@ -81,6 +83,7 @@ void lido_pool_free_all(lido_pool *pool) {
     lido__pool_hold_waiting(pool);
     if (pool->way == LIDO__WAY_CHECKED) lido__checked_pool_end_all(pool, LIDO__END_RESET);
     gather_all(pool);
+    lido__watch_end_all(pool);
     lido__slabs_release(&pool->slabs);
     forget_counts(pool);
     lido__capacity_lower(pool);

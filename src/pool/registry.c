@@ -11,6 +11,7 @@
 #include "check/check.h"
 #include "os/os.h"
 #include "os/report.h"
+#include "os/tools.h"
 #include "slab/mapping.h"
 
 #include <pthread.h>
@@ -96,6 +97,7 @@ void lido__start(void) {
     if (LIDO__ATOMIC_LOAD(&started, relaxed) == 0) {
         lido__options_warn = lido__warn;
         lido__options_load(environ);
+        if (lido__tools_find(lido__check_describe)) lido__tools_owner(&lido__check_malloc_source);
         if (lido__os_thread_exit_register(lido__thread_end)) LIDO__ATOMIC_STORE(&started, 1u, release);
     }
     UNLOCK();

@@ -11,6 +11,7 @@
 #include "pool/bounded.h"
 
 #include "os/os.h"
+#include "os/probes.h"
 #include "os/report.h"
 
 #include <string.h>
@@ -82,6 +83,7 @@ void lido__bin_fill(lido_pool *pool, lido__bin *bin, lido__bin_back *back, lido_
     if (LIDO_UNLIKELY(back->batch == 0)) bin_start(pool, bin, back);
     bin_grow(pool, bin, back);
     set_head(bin, back, first, count);
+    LIDO__PROBE4(refill, pool, pool->name, pool->slabs.block_bytes, count);
 }
 
 lido__link *lido__bin_put(lido_pool *pool, lido__bin *bin, lido__bin_back *back, void *p, uint32_t *count) {
@@ -106,6 +108,7 @@ lido__link *lido__bin_put(lido_pool *pool, lido__bin *bin, lido__bin_back *back,
     bin->room--;
     link->next = bin->head;
     bin->head = link;
+    if (leaves != NULL) LIDO__PROBE4(spill, pool, pool->name, pool->slabs.block_bytes, *count);
     return leaves;
 }
 

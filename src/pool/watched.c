@@ -4,7 +4,9 @@
 // See watched.h.
 #include "pool/watched.h"
 
+#include "os/probes.h"
 #include "os/report.h"
+#include "os/tools.h"
 #include "pool/thread.h"
 #include "slab/state.h"
 
@@ -20,14 +22,19 @@ void lido__watch_out(const lido_pool *pool, void *p) {
     _Atomic uint8_t *state = state_of(pool, p);
     // relaxed: whoever looks has got the block from here
     if (state != NULL) LIDO__ATOMIC_STORE(state, (uint8_t)LIDO__BLOCK_ALIVE, relaxed);
+    // the drop-in malloc is watched as malloc
+    if (lido__tools_count() && !pool->anonymous) lido__tools_count_out(p, pool->slabs.block_bytes);
+    LIDO__PROBE4(pool_alloc, pool, pool->name, p, pool->slabs.block_bytes);
 }
 
 bool lido__watch_back(const lido_pool *pool, void *p) {
+    LIDO__PROBE4(pool_free, pool, pool->name, p, pool->slabs.block_bytes);
     _Atomic uint8_t *state = state_of(pool, p);
     if (state == NULL) return true;
     uint8_t was = LIDO__ATOMIC_LOAD(state, relaxed);    // as above
     if (LIDO_LIKELY(was == LIDO__BLOCK_ALIVE)) {
         LIDO__ATOMIC_STORE(state, (uint8_t)LIDO__BLOCK_FREED, relaxed);    // as above
+        if (lido__tools_count() && !pool->anonymous) lido__tools_count_back(p);
         return true;
     }
     size_t bytes = pool->slabs.block_bytes;
@@ -38,6 +45,16 @@ bool lido__watch_back(const lido_pool *pool, void *p) {
                      p, bytes);
     }
     return false;
+}
+
+static bool count_back(void *block, void *context) {
+    (void)context;
+    lido__tools_count_back(block);
+    return true;
+}
+
+void lido__watch_end_all(lido_pool *pool) {
+    if (lido__tools_count() && pool->watched && !pool->anonymous) lido__slabs_visit(&pool->slabs, count_back, NULL);
 }
 
 void *lido__watched_alloc(lido_pool *pool) {

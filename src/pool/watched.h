@@ -25,5 +25,7 @@ LIDO__HIDDEN void lido__watched_free(lido_pool *pool, void *p);
 // Requires: p is the start of a block of the pool.
 LIDO__HIDDEN void lido__watch_out(const lido_pool *pool, void *p);
 LIDO__HIDDEN bool lido__watch_back(const lido_pool *pool, void *p);
+// Before all live blocks end at once: says so to a tool that counts them. Requires: only live blocks are out of the slabs.
+LIDO__HIDDEN void lido__watch_end_all(lido_pool *pool);
 
 #endif

@@ -9,6 +9,8 @@
 
 #include "base/options.h"
 #include "os/os.h"
+#include "os/probes.h"
+#include "os/tools.h"
 #include "slab/state.h"
 
 #include <string.h>
@@ -140,6 +142,8 @@ static bool segment_start(size_t slot, size_t slices) {
     totals.segments++;
     totals.reserved_bytes += slices * LIDO__SLICE_BYTES;
     totals.committed_bytes += LIDO__HEADER_SLICES * LIDO__SLICE_BYTES;
+    if (lido__tools != 0) lido__tools_memory(segment, slices * LIDO__SLICE_BYTES, true);
+    LIDO__PROBE2(segment_new, segment, slices * LIDO__SLICE_BYTES);
     return true;
 }
 
@@ -171,6 +175,11 @@ static void segment_release(lido__segment *segment) {
     // relaxed: nobody has a block of it any more
     _Atomic uint8_t *states = LIDO__ATOMIC_LOAD(&segment->states, relaxed);
     if (states != NULL) lido__os_release((void *)states, STATES_BYTES);
+    if (lido__tools != 0) {
+        lido__tools_show(segment, bytes);
+        lido__tools_memory(segment, bytes, false);
+    }
+    LIDO__PROBE2(segment_free, segment, bytes);
     lido__os_release(segment, bytes);
 }
 
@@ -276,6 +285,7 @@ static lido__slab *take_run(lido__segment *segment, size_t start, lido__run_kind
     run->kind = (uint8_t)kind;
     run->huge = start >= segment->huge_from;
     set_entries(run, 0, count, entry);
+    if (lido__tools != 0) lido__tools_show(lido__slab_memory(run), count * LIDO__SLICE_BYTES);
     lido__slab_states_clear(run);
     return run;
 }
@@ -332,6 +342,8 @@ static bool cut_run_locked(lido__slab *run, size_t from) {
 }
 
 void lido__run_free(lido__slab *run) {
+    if (run->kind == LIDO__RUN_SLAB)
+        LIDO__PROBE2(slab_free, lido__slab_memory(run), (size_t)run->slice_count * LIDO__SLICE_BYTES);
     LOCK();
     bool due = cut_run_locked(run, 0);
     UNLOCK();
@@ -353,6 +365,8 @@ bool lido__run_resize(lido__slab *run, size_t count) {
         if (done) {
             take_slices(segment, start + old, count - old);
             mark_run(run, old, count);
+            if (lido__tools != 0)
+                lido__tools_show(lido__slab_memory(run) + old * LIDO__SLICE_BYTES, (count - old) * LIDO__SLICE_BYTES);
             set_entries(run, old, count, lido__window_entry(lido__slab_memory(run)));
         }
     }

@@ -9,6 +9,7 @@
 
 #include "base/options.h"
 #include "os/os.h"
+#include "os/probes.h"
 #include "os/report.h"
 #include "slab/slab_list.h"
 
@@ -57,6 +58,7 @@ static lido__slab *slab_new(lido__slab_set *set) {
     slab->listed_full = false;
     lido__slab_push(&set->available, slab);
     set->slab_count++;
+    LIDO__PROBE3(slab_new, lido__slab_memory(slab), (size_t)set->slab_slices * LIDO__SLICE_BYTES, set->block_bytes);
     if (zero && !slab->huge && set->slab_count > POPULATE_FROM_SLABS &&
         LIDO__ATOMIC_LOAD(&lido__options.populate, relaxed) != 0) {
         lido__os_populate(lido__slab_memory(slab), (size_t)set->slab_slices * LIDO__SLICE_BYTES);

@@ -79,6 +79,19 @@ static void right(void) {
     }
 }
 
+// Blocks that end with the others of their pool: a round of 100 each by reset, free_all and destroy.
+static void ended_at_once(void) {
+    lido_pool *pool = NULL;
+    for (int round = 0; round < 6; round++) {
+        if (round % 3 == 0) pool = pool_of(round < 3 ? LIDO_SHARED : LIDO_LOCAL);
+        lido_pool_free(pool, lido_pool_alloc(pool));
+        for (int i = 0; i < 100; i++) *(volatile char *)lido_pool_alloc(pool) = (char)i;
+        if (round % 3 == 0) lido_pool_reset(pool);
+        if (round % 3 == 1) lido_pool_free_all(pool);
+        if (round % 3 == 2) lido_pool_destroy(pool);
+    }
+}
+
 // Only the pool's block knows of what malloc gave: no leak.
 static void held_by_block(void) {
     lido_pool *pool = pool_of(LIDO_LOCAL);
@@ -94,6 +107,8 @@ int main(int argc, char **argv) {
     lido_threads threads = argc > 2 && strcmp(argv[2], "shared") == 0 ? LIDO_SHARED : LIDO_LOCAL;
     if (strcmp(what, "right") == 0) {
         right();
+    } else if (strcmp(what, "ended") == 0) {
+        ended_at_once();
     } else if (strcmp(what, "held") == 0) {
         held_by_block();
     } else if (strcmp(what, "rewound") == 0 || strcmp(what, "reset") == 0) {

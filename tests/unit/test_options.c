@@ -13,6 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// Off in a library that was itself built with AddressSanitizer, see src/os/tools.h.
+#if UNIT_ASAN
+#define TOOLS "off"
+#else
+#define TOOLS "on"
+#endif
+
 // A row for each option; a new option without a row fails every_option.
 typedef struct option_case {
     const char *name, *start;
@@ -39,6 +46,7 @@ static const option_case cases[] = {
     {"symbolizer", "-", {"/usr/bin/lido", "-"}, {NULL}},
     {"suppressions", "-", {"a file", "-"}, {NULL}},
     {"fault", "-", {"at=5,every=2", "-"}, {NULL}},    // its rules are read when first needed
+    {"tools", TOOLS, {"on", "off", TOOLS}, {"", "1", "auto"}},
 };
 
 static void assert_reads(const char *name, const char *expected) {
@@ -196,7 +204,7 @@ static void environment_is_read_once(void **state) {
 #define OF_CHECK_MODE                                                                                    \
     "check=off check_rest_kb=32768 check_frames=16 leaks=none report=- report_format=text symbolizer=- " \
     "suppressions=- "                                                                                    \
-    "fault=- "
+    "fault=- tools=" TOOLS " "
     static const char defaults[] =
         "purge_delay_ms=1000 huge_from_mb=16 hugetlb=0 populate=1 on_misuse=abort stats=none " OF_CHECK_MODE;
     assert_environment(NULL, "", defaults);
