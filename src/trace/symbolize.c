@@ -81,7 +81,7 @@ static bool is_main(const lido__frame *frame) { return strcmp(frame->function, "
 // How many of the first addresses are calls within lido, which tell the reader nothing. Its functions that are no part of its
 // interface have names with two underscores, or stand below one that has.
 static size_t own_frames(void *const *pcs, size_t count) {
-    enum { DEEPEST = 6 };    // calls within lido are no deeper
+    enum { DEEPEST = 8 };    // calls within lido are no deeper, also where nothing was inlined
     static const char prefix[] = "lido__";
     size_t own = 0;
     for (size_t i = 0; i < count && i < DEEPEST; i++) {

@@ -80,6 +80,8 @@ def memcheck():
     if platform.machine() != "x86_64":
         skip("lido asks valgrind on x86-64 only")
     tool = ("valgrind", "-q", "--error-exitcode=99", HERE / "victim")
+    if "debuginfo reader" in run("valgrind", "-q", "--tool=none", HERE / "victim", "right").stderr:
+        skip("this valgrind cannot read the debug information that this compiler writes")
     for word in list(MISTAKES) + ["unset"]:
         done = run(*tool, word, "shared")
         said = "uninitialised value" if word == "unset" else "Invalid read of size 1"
@@ -123,6 +125,21 @@ def probes():
         text = run("readelf", "-n", "-W", BUILD / "lib" / name).stdout
         found = {m[1]: len(m[2].split()) for m in re.finditer(r"Provider: lido\s+Name: (\w+)\s.*?Arguments: ([^\n]*)", text, re.S)}
         expect(found == PROBES, f"{name} has the probes {PROBES}, but: {found}")
+    if shutil.which("gdb") is None or "exited" not in run("gdb", "-batch", "-nx", "-ex", "run", "/bin/true").stdout:
+        print("not asked for their arguments: there is no gdb here, or it cannot run programs")
+        return
+    # what one of pool 'victim' says, or of its first slab, or the first segment
+    of_victim = '$_streq((char*)$_probe_arg1, "victim")'
+    for options, probe, where, numbers in (
+            ("check=light", "pool_alloc", of_victim, {3: 56}), ("check=guard", "checked_free", of_victim, {3: 56}),
+            ("", "refill", of_victim, {2: 56}), ("", "spill", of_victim, {2: 56}),
+            ("", "slab_new", "$_probe_arg2 == 56", {1: 1 << 16}), ("", "segment_new", "1", {1: 1 << 25})):
+        show = [word for at in numbers for word in ("-ex", f"printf \"argument {at} is %d\\n\", $_probe_arg{at}")]
+        said = run("gdb", "-batch", "-nx", "-ex", "set debuginfod enabled off", "-ex", "set breakpoint pending on",
+                   "-ex", f"set environment LIDO_OPTIONS {options}", "-ex", f"break -probe-stap lido:{probe}", "-ex", "start",
+                   "-ex", f"condition 1 {where}", "-ex", "continue", *show, "--args", HERE / "victim", "right")
+        for at, number in numbers.items():
+            expect(f"argument {at} is {number}\n" in said.stdout, f"argument {at} of {probe} is {number}", said)
 
 
 if __name__ == "__main__":

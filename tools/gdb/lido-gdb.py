@@ -34,7 +34,7 @@ RECORD_FREE, RECORD_LIVE, RECORD_BUSY, RECORD_RESTING = range(4)
 CALLS = ("malloc", "new", "new[]", "lido_pool_alloc", "lido_arena_alloc")
 ENDS = ("", "by reset", "by destroy", "by rewind")
 STATES = ("never given out", "alive", "freed")
-STACK_UNIT, STACK_CHUNK_UNITS, STACK_DEPTH_MAX, OWN_FRAMES_MAX = 16, 1 << 16, 24, 6
+STACK_UNIT, STACK_CHUNK_UNITS, STACK_DEPTH_MAX, OWN_FRAMES_MAX = 16, 1 << 16, 24, 8
 PAGE = 4096
 
 
