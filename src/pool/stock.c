@@ -39,7 +39,7 @@ void *lido__stock_alloc(lido_pool *pool, bool *refused) {
     lido__stock_lock(pool);
     lido__link *block = stock_take_locked(pool, refused);
     lido__stock_unlock(pool);
-    if (LIDO_UNLIKELY(pool->watched) && block != NULL) lido__watch_out(pool, block);
+    if (LIDO_UNLIKELY(pool->watched) && block != NULL) lido__watch_out(block);
     return block;
 }
 
