@@ -19,7 +19,7 @@ lido__option_values lido__options = {
     .stats_at_exit = 0,
     .check = LIDO_CHECK_OFF,
     .check_sample = 1000,
-    .check_rest_kb = 32 << 10,
+    .check_rest_kb = 8 << 10,
     .check_frames = 16,
     .leaks_at_exit = 0,
     .report_json = 0,
@@ -46,7 +46,7 @@ static const lido_option_info table[] = {
      "find misuse of memory, see <lido/check.h>: in malloc, and in pools that are made from then on; "
      "pool.NAME.check=... for "
      "the pools of one name. Read at start-up. Without N one allocation in 1000 is picked"},
-    {"check_rest_kb", "KiB", "32768",
+    {"check_rest_kb", "KiB", "8192",
      "how much freed memory check=guard keeps from being used again: as much as most programs free in some "
      "milliseconds"},
     {"check_frames", "1..24", "16", "how many callers a stack of check mode has: enough for most, and each costs time"},

@@ -17,7 +17,7 @@
 // Blocks belong to a source: malloc, a pool, an arena. A source has a name for reports, the list of its live blocks, and
 // outlives what it was made for, because blocks do.
 //
-// Invariants: a record is LIVE <=> it is in its source's list. RESTING <=> it is in its shape's queue.
+// Invariants: a record is LIVE <=> it is in its source's list, unless that is malloc. RESTING <=> it is in its shape's queue.
 //
 // Threads: any, for everything here. Locks: one for each shape, one for each source, none while stacks are walked or memory
 // is filled. Not on any fast path: a checked pool keeps nothing in bins, so that all its calls come to the slow halves.
@@ -69,9 +69,10 @@ typedef struct lido__checked lido__checked;
 
 typedef struct lido__check_source {
     lido__lock lock;
-    lido__checked *newest;                  // [lock:source] of its live blocks, linked by `older` and `newer`
-    size_t live;                            // [lock:source]
-    size_t live_bytes;                      // [lock:source] as asked for
+    lido__checked
+        *newest;    // [lock:source] of its live blocks, linked by `older` and `newer`; that of malloc keeps no list
+    _Atomic size_t live;                    // relaxed; [lock:source] written, of malloc by anybody
+    _Atomic size_t live_bytes;              // likewise; as asked for
     const void *owner;                      // [const] the pool or arena; for malloc NULL
     const char *kind;                       // [const] "pool", "arena", "heap"; for malloc ""
     size_t block_bytes;                     // [const] of a pool; else 0

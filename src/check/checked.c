@@ -119,22 +119,36 @@ lido__check_source *lido__check_source_new(const char *kind, const char *name, c
     return source;
 }
 
-static void link_live(lido__checked *record) {
+// malloc's blocks are many, end one by one, and are found by walking over zones: for them a list and its lock would be a fifth of
+// what guard costs. So they are only counted.
+static bool keeps_list(const lido__check_source *source) { return source != &lido__check_malloc_source; }
+
+static void count_live(lido__check_source *source, size_t blocks, size_t bytes) {
+    LIDO__ATOMIC_ADD(&source->live, blocks, relaxed);
+    LIDO__ATOMIC_ADD(&source->live_bytes, bytes, relaxed);
+}
+
+static void list(lido__checked *record) {
     lido__check_source *source = record->source;
     lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
     record->older = source->newest;
     record->newer = NULL;
     if (source->newest != NULL) source->newest->newer = record;
     source->newest = record;
-    source->live++;
-    source->live_bytes += record->bytes;
+    lido__lock_release(&source->lock, LIDO__RANK_CHECK);
+}
+
+static void link_live(lido__checked *record) {
+    count_live(record->source, 1, record->bytes);
+    if (keeps_list(record->source)) list(record);
     // release, pairs with finders' acquire: whoever sees it live sees what it is
     LIDO__ATOMIC_STORE(&record->state, (uint8_t)LIDO__CHECK_LIVE, release);
-    lido__lock_release(&source->lock, LIDO__RANK_CHECK);
 }
 
 static void unlink_live(lido__checked *record) {
     lido__check_source *source = record->source;
+    count_live(source, (size_t)-1, (size_t)0 - record->bytes);
+    if (!keeps_list(source)) return;
     lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
     if (record->newer != NULL) {
         record->newer->older = record->older;
@@ -142,8 +156,6 @@ static void unlink_live(lido__checked *record) {
         source->newest = record->older;
     }
     if (record->older != NULL) record->older->newer = record->newer;
-    source->live--;
-    source->live_bytes -= record->bytes;
     lido__lock_release(&source->lock, LIDO__RANK_CHECK);
 }
 
