@@ -21,6 +21,7 @@ lido__option_values lido__options = {
     .check_sample = 1000,
     .check_rest_kb = 8 << 10,
     .check_frames = 16,
+    .check_front = 0,
     .leaks_at_exit = 0,
     .report_json = 0,
 };
@@ -50,6 +51,9 @@ static const lido_option_info table[] = {
      "how much freed memory check=guard keeps from being used again: as much as most programs free in some "
      "milliseconds"},
     {"check_frames", "1..24", "16", "how many callers a stack of check mode has: enough for most, and each costs time"},
+    {"check_edge", "rear|front", "rear",
+     "which edge of a block check=page and sample put at an inaccessible page: rear sees reads behind a block, front "
+     "those before it"},
     {"leaks", "none|exit", "none",
      "exit reports what is alive when the process ends, by call site; needs check=guard or page"},
     {"report", "FILE", "-", "where reports of check mode go; the default is stderr"},
@@ -74,6 +78,7 @@ enum {
     CHECK,
     CHECK_REST_KB,
     CHECK_FRAMES,
+    CHECK_EDGE,
     LEAKS,
     REPORT,
     REPORT_FORMAT,
@@ -95,6 +100,7 @@ static _Atomic uint32_t *value_of(size_t option) {
         [CHECK] = &lido__options.check,
         [CHECK_REST_KB] = &lido__options.check_rest_kb,
         [CHECK_FRAMES] = &lido__options.check_frames,
+        [CHECK_EDGE] = &lido__options.check_front,
         [LEAKS] = &lido__options.leaks_at_exit,
         [REPORT_FORMAT] = &lido__options.report_json,
     };
@@ -132,6 +138,8 @@ static const struct {
     {CHECK, false, "sample", LIDO_CHECK_SAMPLE},
     {CHECK, false, "guard", LIDO_CHECK_GUARD},
     {CHECK, false, "page", LIDO_CHECK_PAGE},
+    {CHECK_EDGE, false, "rear", 0},
+    {CHECK_EDGE, false, "front", 1},
     {LEAKS, false, "none", 0},
     {LEAKS, false, "exit", 1},
     {REPORT_FORMAT, false, "text", 0},

@@ -143,10 +143,6 @@ LIDO__HIDDEN size_t lido__checked_end_all(lido__check_source *source, uint64_t s
 LIDO__HIDDEN size_t lido__checked_visit(lido__check_source *source, bool (*visit)(void *block, void *context),
                                         void *context);
 
-// Looks over every resting block and the surroundings of every live one, and reports what is damaged, each once. Returns how many
-// were. Called at exit.
-LIDO__HIDDEN size_t lido__check_all(void);
-
 // Writes the list of live blocks, of one source or (NULL) of all, that were made after the moment. Returns the groups written.
 LIDO__HIDDEN size_t lido__check_alive(const lido__check_source *only, uint64_t after);
 
@@ -154,6 +150,7 @@ LIDO__HIDDEN size_t lido__check_alive(const lido__check_source *only, uint64_t a
 LIDO__HIDDEN void lido__check_watch_faults(void);
 // For fork.
 LIDO__HIDDEN void lido__check_each_lock(void (*call)(lido__lock *));
+LIDO__HIDDEN void lido__check_after_fork(void);    // in the child
 
 // --- within this layer ----------------------------------------------------------------------------------------------
 

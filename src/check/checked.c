@@ -181,8 +181,11 @@ static lido__checked *place(bool paged, size_t bytes, size_t alignment, lido__zo
     if (rested && !(*zone)->paged) look_at_rested(*zone, record);
     LIDO__ATOMIC_STORE(&record->state, (uint8_t)LIDO__CHECK_BUSY, relaxed);    // nobody else has it
     span data = data_of(*zone, record);
-    if ((*zone)->paged) {
+    if ((*zone)->paged &&
+        LIDO__ATOMIC_LOAD(&lido__options.check_front, relaxed) == 0) {    // relaxed: see base/options.h
         record->block = (char *)lido__round_down((uintptr_t)data.end - asked, alignment);
+    } else if ((*zone)->paged) {
+        record->block = (char *)lido__round_up((uintptr_t)data.start, alignment);
     } else {
         record->block = (char *)lido__round_up((uintptr_t)data.start + LIDO__GUARD_EDGE, alignment);
     }
@@ -335,23 +338,29 @@ size_t lido__checked_visit(lido__check_source *source, bool (*visit)(void *block
 
 // --- all of them ----------------------------------------------------------------------------------------------------
 
+typedef struct look {
+    uint64_t after;    // at blocks with higher numbers
+    size_t count;      // of what was damaged
+} look;
+
 static void look_at_zone(lido__zone *zone, void *context) {
-    size_t *count = (size_t *)context;
+    look *all = (look *)context;
     for (uint32_t i = 0; i < zone->slot_count; i++) {
         lido__checked *record = &zone->records[i];
         uint8_t state = state_of(record);
-        if (state == LIDO__CHECK_LIVE) *count += look_around(zone, record, NULL);
-        if (state == LIDO__CHECK_RESTING && !zone->paged) *count += look_at_rested(zone, record);
+        if (record->number <= all->after) continue;
+        if (state == LIDO__CHECK_LIVE) all->count += look_around(zone, record, NULL);
+        if (state == LIDO__CHECK_RESTING && !zone->paged) all->count += look_at_rested(zone, record);
     }
 }
 
-size_t lido__check_all(void) {
-    size_t count = 0;
-    lido__zones_each(look_at_zone, &count);
-    return count;
+static size_t check_all(uint64_t after) {
+    look all = {after, 0};
+    lido__zones_each(look_at_zone, &all);
+    return all.count;
 }
 
-size_t lido_check_all(void) { return lido__check_all(); }
+size_t lido_check_all(void) { return check_all(0); }
 
 void lido__check_each_lock(void (*call)(lido__lock *)) {
     // acquire, pairs with the release in lido__check_source_new
@@ -361,10 +370,14 @@ void lido__check_each_lock(void (*call)(lido__lock *)) {
 
 // --- the end of the process -----------------------------------------------------------------------------------------
 
-// Runs after the program's own destructors, which belong to what depends on this library. A forked child that leaves by
-// _exit is not looked at.
-__attribute__((destructor)) static void at_exit(void) {
-    if (lido__check_moment() == 0) return;    // no checked block was ever made
-    if (LIDO__ATOMIC_LOAD(&lido__options.leaks_at_exit, relaxed) != 0) lido_check_leaks();
-    lido__check_all();
+static uint64_t inherited;    // [const] from the fork on: blocks up to this number were made by the parent
+
+void lido__check_after_fork(void) { inherited = lido__check_moment(); }
+
+// Runs after the program's own destructors, which belong to what depends on this library. A forked child answers for the blocks
+// that it made itself, and not at all if it leaves by _exit.
+__attribute__((destructor)) static void lido__check_at_exit(void) {
+    if (lido__check_moment() == inherited) return;
+    if (LIDO__ATOMIC_LOAD(&lido__options.leaks_at_exit, relaxed) != 0) lido__check_alive(NULL, inherited);
+    check_all(inherited);
 }

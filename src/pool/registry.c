@@ -119,6 +119,7 @@ static void after_fork_in_parent(void) {
 }
 static void after_fork_in_child(void) {
     lido__os_thread_id_forget();
+    lido__check_after_fork();
     lido__lock_exempt = false;
     each_lock(lido__lock_reset);
     for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) lido__wait_queue_forget(&pool->wait);
