@@ -40,6 +40,22 @@ void lido__text_address(lido__text *text, const void *p) {
     append_in_base(text, (uintptr_t)p, 16);
 }
 
+void lido__text_json(lido__text *text, const char *s) {
+    static const char digits[] = "0123456789abcdef";
+    lido__text_string(text, "\"");
+    for (; *s != '\0'; s++) {
+        unsigned char c = (unsigned char)*s;
+        char escaped[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+        if (c == '"' || c == '\\') lido__text_string(text, "\\");
+        if (c < 0x20) {
+            lido__text_chars(text, escaped, sizeof escaped);
+        } else {
+            lido__text_chars(text, s, 1);
+        }
+    }
+    lido__text_string(text, "\"");
+}
+
 void lido__text_vformat(lido__text *text, const char *format, __builtin_va_list arguments) {
     for (const char *c = format; *c != '\0'; c++) {
         if (*c != '%') {

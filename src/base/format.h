@@ -19,6 +19,8 @@ LIDO__HIDDEN void lido__text_string(lido__text *text, const char *s);
 LIDO__HIDDEN void lido__text_chars(lido__text *text, const char *s, size_t count);
 LIDO__HIDDEN void lido__text_number(lido__text *text, uint64_t n);
 LIDO__HIDDEN void lido__text_address(lido__text *text, const void *p);
+// A JSON string, with its quotes.
+LIDO__HIDDEN void lido__text_json(lido__text *text, const char *s);
 // %s string, %u unsigned, %z size_t, %p pointer, %% itself. Nothing else.
 LIDO__HIDDEN void lido__text_format(lido__text *text, const char *format, ...);
 LIDO__HIDDEN void lido__text_vformat(lido__text *text, const char *format, __builtin_va_list arguments);

@@ -21,6 +21,7 @@ typedef struct lido__option_values {
     _Atomic uint32_t check_sample;     // one allocation in so many, for check=sample
     _Atomic uint32_t check_rest_kb;    // how much freed memory rests, see check/check.h
     _Atomic uint32_t check_frames;     // of a stack
+    _Atomic uint32_t check_front;      // a block that is paged starts at a page's start, not ends at its end
     _Atomic uint32_t leaks_at_exit;
     _Atomic uint32_t report_json;
     _Atomic uint32_t tools;    // tell other tools of blocks, see os/tools.h

@@ -17,7 +17,7 @@
 // Blocks belong to a source: malloc, a pool, an arena. A source has a name for reports, the list of its live blocks, and
 // outlives what it was made for, because blocks do.
 //
-// Invariants: a record is LIVE <=> it is in its source's list. RESTING <=> it is in its shape's queue.
+// Invariants: a record is LIVE <=> it is in its source's list, unless that is malloc. RESTING <=> it is in its shape's queue.
 //
 // Threads: any, for everything here. Locks: one for each shape, one for each source, none while stacks are walked or memory
 // is filled. Not on any fast path: a checked pool keeps nothing in bins, so that all its calls come to the slow halves.
@@ -69,9 +69,10 @@ typedef struct lido__checked lido__checked;
 
 typedef struct lido__check_source {
     lido__lock lock;
-    lido__checked *newest;                  // [lock:source] of its live blocks, linked by `older` and `newer`
-    size_t live;                            // [lock:source]
-    size_t live_bytes;                      // [lock:source] as asked for
+    lido__checked
+        *newest;    // [lock:source] of its live blocks, linked by `older` and `newer`; that of malloc keeps no list
+    _Atomic size_t live;                    // relaxed; [lock:source] written, of malloc by anybody
+    _Atomic size_t live_bytes;              // likewise; as asked for
     const void *owner;                      // [const] the pool or arena; for malloc NULL
     const char *kind;                       // [const] "pool", "arena", "heap"; for malloc ""
     size_t block_bytes;                     // [const] of a pool; else 0
@@ -142,10 +143,6 @@ LIDO__HIDDEN size_t lido__checked_end_all(lido__check_source *source, uint64_t s
 LIDO__HIDDEN size_t lido__checked_visit(lido__check_source *source, bool (*visit)(void *block, void *context),
                                         void *context);
 
-// Looks over every resting block and the surroundings of every live one, and reports what is damaged, each once. Returns how many
-// were. Called at exit.
-LIDO__HIDDEN size_t lido__check_all(void);
-
 // Writes the list of live blocks, of one source or (NULL) of all, that were made after the moment. Returns the groups written.
 LIDO__HIDDEN size_t lido__check_alive(const lido__check_source *only, uint64_t after);
 
@@ -153,6 +150,7 @@ LIDO__HIDDEN size_t lido__check_alive(const lido__check_source *only, uint64_t a
 LIDO__HIDDEN void lido__check_watch_faults(void);
 // For fork.
 LIDO__HIDDEN void lido__check_each_lock(void (*call)(lido__lock *));
+LIDO__HIDDEN void lido__check_after_fork(void);    // in the child
 
 // --- within this layer ----------------------------------------------------------------------------------------------
 

@@ -123,22 +123,36 @@ lido__check_source *lido__check_source_new(const char *kind, const char *name, c
     return source;
 }
 
-static void link_live(lido__checked *record) {
+// malloc's blocks are many, end one by one, and are found by walking over zones: for them a list and its lock would be a fifth of
+// what guard costs. So they are only counted.
+static bool keeps_list(const lido__check_source *source) { return source != &lido__check_malloc_source; }
+
+static void count_live(lido__check_source *source, size_t blocks, size_t bytes) {
+    LIDO__ATOMIC_ADD(&source->live, blocks, relaxed);
+    LIDO__ATOMIC_ADD(&source->live_bytes, bytes, relaxed);
+}
+
+static void list(lido__checked *record) {
     lido__check_source *source = record->source;
     lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
     record->older = source->newest;
     record->newer = NULL;
     if (source->newest != NULL) source->newest->newer = record;
     source->newest = record;
-    source->live++;
-    source->live_bytes += record->bytes;
+    lido__lock_release(&source->lock, LIDO__RANK_CHECK);
+}
+
+static void link_live(lido__checked *record) {
+    count_live(record->source, 1, record->bytes);
+    if (keeps_list(record->source)) list(record);
     // release, pairs with finders' acquire: whoever sees it live sees what it is
     LIDO__ATOMIC_STORE(&record->state, (uint8_t)LIDO__CHECK_LIVE, release);
-    lido__lock_release(&source->lock, LIDO__RANK_CHECK);
 }
 
 static void unlink_live(lido__checked *record) {
     lido__check_source *source = record->source;
+    count_live(source, (size_t)-1, (size_t)0 - record->bytes);
+    if (!keeps_list(source)) return;
     lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
     if (record->newer != NULL) {
         record->newer->older = record->older;
@@ -146,8 +160,6 @@ static void unlink_live(lido__checked *record) {
         source->newest = record->older;
     }
     if (record->older != NULL) record->older->newer = record->newer;
-    source->live--;
-    source->live_bytes -= record->bytes;
     lido__lock_release(&source->lock, LIDO__RANK_CHECK);
 }
 
@@ -178,8 +190,11 @@ static lido__checked *place(bool paged, size_t bytes, size_t alignment, lido__zo
     if (rested && !(*zone)->paged) look_at_rested(*zone, record);
     LIDO__ATOMIC_STORE(&record->state, (uint8_t)LIDO__CHECK_BUSY, relaxed);    // nobody else has it
     span data = data_of(*zone, record);
-    if ((*zone)->paged) {
+    if ((*zone)->paged &&
+        LIDO__ATOMIC_LOAD(&lido__options.check_front, relaxed) == 0) {    // relaxed: see base/options.h
         record->block = (char *)lido__round_down((uintptr_t)data.end - asked, alignment);
+    } else if ((*zone)->paged) {
+        record->block = (char *)lido__round_up((uintptr_t)data.start, alignment);
     } else {
         record->block = (char *)lido__round_up((uintptr_t)data.start + LIDO__GUARD_EDGE, alignment);
     }
@@ -342,23 +357,29 @@ size_t lido__checked_visit(lido__check_source *source, bool (*visit)(void *block
 
 // --- all of them ----------------------------------------------------------------------------------------------------
 
+typedef struct look {
+    uint64_t after;    // at blocks with higher numbers
+    size_t count;      // of what was damaged
+} look;
+
 static void look_at_zone(lido__zone *zone, void *context) {
-    size_t *count = (size_t *)context;
+    look *all = (look *)context;
     for (uint32_t i = 0; i < zone->slot_count; i++) {
         lido__checked *record = &zone->records[i];
         uint8_t state = state_of(record);
-        if (state == LIDO__CHECK_LIVE) *count += look_around(zone, record, NULL);
-        if (state == LIDO__CHECK_RESTING && !zone->paged) *count += look_at_rested(zone, record);
+        if (record->number <= all->after) continue;
+        if (state == LIDO__CHECK_LIVE) all->count += look_around(zone, record, NULL);
+        if (state == LIDO__CHECK_RESTING && !zone->paged) all->count += look_at_rested(zone, record);
     }
 }
 
-size_t lido__check_all(void) {
-    size_t count = 0;
-    lido__zones_each(look_at_zone, &count);
-    return count;
+static size_t check_all(uint64_t after) {
+    look all = {after, 0};
+    lido__zones_each(look_at_zone, &all);
+    return all.count;
 }
 
-size_t lido_check_all(void) { return lido__check_all(); }
+size_t lido_check_all(void) { return check_all(0); }
 
 void lido__check_each_lock(void (*call)(lido__lock *)) {
     // acquire, pairs with the release in lido__check_source_new
@@ -368,10 +389,14 @@ void lido__check_each_lock(void (*call)(lido__lock *)) {
 
 // --- the end of the process -----------------------------------------------------------------------------------------
 
-// Runs after the program's own destructors, which belong to what depends on this library. A forked child that leaves by
-// _exit is not looked at.
-__attribute__((destructor)) static void at_exit(void) {
-    if (lido__check_moment() == 0) return;    // no checked block was ever made
-    if (LIDO__ATOMIC_LOAD(&lido__options.leaks_at_exit, relaxed) != 0) lido_check_leaks();
-    lido__check_all();
+static uint64_t inherited;    // [const] from the fork on: blocks up to this number were made by the parent
+
+void lido__check_after_fork(void) { inherited = lido__check_moment(); }
+
+// Runs after the program's own destructors, which belong to what depends on this library. A forked child answers for the blocks
+// that it made itself, and not at all if it leaves by _exit.
+__attribute__((destructor)) static void lido__check_at_exit(void) {
+    if (lido__check_moment() == inherited) return;
+    if (LIDO__ATOMIC_LOAD(&lido__options.leaks_at_exit, relaxed) != 0) lido__check_alive(NULL, inherited);
+    check_all(inherited);
 }

@@ -21,8 +21,7 @@
 
 // True if this allocation shall fail. `name`: of its pool, or "malloc".
 LIDO__HIDDEN bool lido__inject_now(const char *name);
-LIDO_INLINE bool lido__inject(const char *name) {
-    return LIDO_UNLIKELY(lido__option_texts_now.fault[0] != '\0') && lido__inject_now(name);
-}
+LIDO_INLINE bool lido__inject_is_on(void) { return LIDO_UNLIKELY(lido__option_texts_now.fault[0] != '\0'); }
+LIDO_INLINE bool lido__inject(const char *name) { return lido__inject_is_on() && lido__inject_now(name); }
 
 #endif

@@ -66,19 +66,10 @@ void lido__out_format(lido__out *out, const char *format, ...) {
 }
 
 void lido__out_json(lido__out *out, const char *s) {
-    static const char digits[] = "0123456789abcdef";
-    append(out, "\"", 1);
-    for (; *s != '\0'; s++) {
-        unsigned char c = (unsigned char)*s;
-        char escaped[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
-        if (c == '"' || c == '\\') append(out, "\\", 1);
-        if (c < 0x20) {
-            append(out, escaped, sizeof escaped);
-        } else {
-            append(out, s, 1);
-        }
-    }
-    append(out, "\"", 1);
+    char piece[LIDO__OUT_BYTES];
+    lido__text text = lido__text_over(piece, sizeof piece);
+    lido__text_json(&text, s);
+    append(out, piece, text.length);
 }
 
 // --- stacks ---------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ LIDO__HIDDEN void lido__out_open(lido__out *out);
 LIDO__HIDDEN void lido__out_close(lido__out *out);
 // As lido__text_format; a piece of at most 512 bytes.
 LIDO__HIDDEN void lido__out_format(lido__out *out, const char *format, ...);
-// A string with its quotes and what must be escaped.
+// A string, with its quotes; what has over 160 characters may be cut.
 LIDO__HIDDEN void lido__out_json(lido__out *out, const char *s);
 // A stack, as lido__stack_each names it: a line for each function, or an array of objects.
 LIDO__HIDDEN void lido__out_frames(lido__out *out, void *const *pcs, size_t count);

@@ -88,7 +88,16 @@ static LIDO__NOINLINE void *large_alloc(size_t size) {
     return lido__large_alloc(size, 1, NULL, &zero);
 }
 
-void *lido__malloc_tiny_refill(size_t size) { return small_refill(size); }
+// What check mode light does in place of the fast half: the block of a watched class from the thread's bin. NULL: anything else.
+LIDO_INLINE void *watched_alloc(const lido_pool *pool) {
+    bool light = lido__check_now() == LIDO_CHECK_LIGHT && !lido__inject_is_on();
+    return light && pool != NULL && pool->way == LIDO__WAY_WATCHED ? lido__watched_pop(pool) : NULL;
+}
+
+void *lido__malloc_tiny_refill(size_t size) {
+    void *block = watched_alloc(lido__pool_at_entry((unsigned)lido__tiny_entry(size)));    // 0 has no pool
+    return LIDO_LIKELY(block != NULL) ? block : small_refill(size);
+}
 
 void *lido__malloc_not_tiny(size_t size) {
     return LIDO_LIKELY(size <= LIDO__SMALL_MAX) ? small_alloc(size) : large_alloc(size);
@@ -196,9 +205,8 @@ static void free_binned(lido_pool *pool, void *p) {
     }
 }
 
-void lido__free_slow(void *p) {
+static LIDO__NOINLINE void free_slowly(void *p, unsigned entry) {
     int saved = errno;
-    unsigned entry = lido__window_entry(p);
     switch (entry) {
         case LIDO__ENTRY_NONE: free_unknown(p); break;
         case LIDO__ENTRY_CHECK: lido__heap_checked_free(p, LIDO__CALL_MALLOC, SIZE_MAX); break;
@@ -208,6 +216,15 @@ void lido__free_slow(void *p) {
         default: free_binned(lido__pool_at_entry(entry), p); break;
     }
     errno = saved;
+}
+
+void lido__free_slow(void *p) {
+    unsigned entry = lido__window_entry(p);
+    if (LIDO_LIKELY(lido__entry_has_bin(entry))) {    // all of check mode light; nobody else comes here often
+        const lido_pool *pool = lido__pool_at_entry(entry);
+        if (pool->way == LIDO__WAY_WATCHED && LIDO_LIKELY(lido__watched_push(pool, p))) return;
+    }
+    free_slowly(p, entry);
 }
 
 void lido_free(void *p) { lido__free(p); }

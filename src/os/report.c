@@ -15,27 +15,41 @@
 
 enum { LINE_BYTES = 512 };
 
-static void write_line(const char *format, va_list arguments) {
+void lido__warn(const char *format, ...) {
     char line[LINE_BYTES];
     lido__text text = lido__text_over(line, sizeof line - 1);    // room for the newline
+    va_list arguments;
+    va_start(arguments, format);
     lido__text_string(&text, "lido: ");
     lido__text_vformat(&text, format, arguments);
+    va_end(arguments);
     line[text.length++] = '\n';
     lido__os_write_error(line, text.length);
 }
 
-void lido__warn(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    write_line(format, arguments);
-    va_end(arguments);
+// To where reports of check mode go, and like them.
+static void write_misuse(const char *what) {
+    char line[2 * LINE_BYTES];
+    lido__text text = lido__text_over(line, sizeof line - 1);                   // as above
+    bool json = LIDO__ATOMIC_LOAD(&lido__options.report_json, relaxed) != 0;    // relaxed: see options.h
+    const char *path = lido__option_texts_now.report;
+    int file = path[0] != '\0' ? lido__os_append_to(path) : -1;
+    lido__text_string(&text, json ? "{\"what\":\"misuse\",\"text\":" : "lido: ");
+    (json ? lido__text_json : lido__text_string)(&text, what);
+    if (json) lido__text_string(&text, "}");
+    line[text.length++] = '\n';
+    lido__os_write_to(file, line, text.length);
+    if (file >= 0) lido__os_close(file);
 }
 
 void lido__misuse(const char *format, ...) {
+    char what[LINE_BYTES];
+    lido__text text = lido__text_over(what, sizeof what);
     va_list arguments;
     va_start(arguments, format);
-    write_line(format, arguments);
+    lido__text_vformat(&text, format, arguments);
     va_end(arguments);
+    write_misuse(what);
     lido__misuse_end();
 }
 

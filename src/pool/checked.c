@@ -77,6 +77,7 @@ void lido__checked_pool_end_all(lido_pool *pool, lido__check_end how) {
 void lido__pool_bury(lido_pool *pool) {
     pool->face.free = NULL;
     pool->bin = 0;
+    pool->watched = false;
     pool->way = LIDO__WAY_DEAD;
 }
 

@@ -5,6 +5,7 @@
 // visits, statistics) is in pool_whole.c.
 #include "pool/pool.h"
 
+#include "check/inject.h"
 #include "os/os.h"
 #include "os/report.h"
 #include "os/tools.h"
@@ -48,8 +49,11 @@ static size_t natural_alignment(size_t block_size) {
 static size_t alignment_for(const lido_pool_options *options) {
     return options->alignment != 0 ? options->alignment : natural_alignment(options->block_size);
 }
+// Watched blocks have 16 bytes at least, see slab/state.h.
 static size_t block_bytes_for(const lido_pool_options *options) {
-    return lido__round_up(options->block_size, lido__max(alignment_for(options), sizeof(void *)));
+    bool watched = options->check == LIDO_CHECK_LIGHT || options->check == LIDO_CHECK_SAMPLE;
+    size_t least = watched ? LIDO__STATE_BYTES : 1;
+    return lido__round_up(lido__max(options->block_size, least), lido__max(alignment_for(options), sizeof(void *)));
 }
 
 // Bins of a bounded pool hold at most a 64th of the capacity each, and need a system that can recall them.
@@ -258,7 +262,18 @@ void *lido__pool_take(lido_pool *pool, bool *refused) {
     return NULL;
 }
 
+// In check mode light every call comes here, so the common case comes first. NULL: any other.
+static void *watched_alloc(lido_pool *pool) {
+    bool refused = false;
+    if (lido__inject_is_on() || pool->on_exhausted == LIDO_WAIT) return NULL;    // who waits has the first claim
+    if (pool->way == LIDO__WAY_WATCHED) return lido__watched_pop(pool);
+    return pool->threads != LIDO_CONFINED || lido__thread_token() == pool->owner ? lido__stock_alloc(pool, &refused)
+                                                                                 : NULL;
+}
+
 static LIDO__NOINLINE void *alloc_rarely(lido_pool *pool) {
+    void *block = pool->watched ? watched_alloc(pool) : NULL;
+    if (LIDO_LIKELY(block != NULL)) return block;
     if (LIDO_UNLIKELY(lido__pool_is_dead(pool, "lido_pool_alloc"))) {
         errno = EINVAL;
         return NULL;
@@ -280,13 +295,21 @@ void *lido__pool_alloc_slow(lido_pool *pool) {
     return LIDO_LIKELY(block != NULL) ? block : alloc_rarely(pool);
 }
 
+// Any address: whether it lies in a slab of the pool.
+static bool lies_in(const lido_pool *pool, const void *p) {
+    if (!lido__entry_is_slab(lido__window_entry(p))) return false;
+    const lido__slab *slab = lido__slab_of(p);
+    return slab->kind == LIDO__RUN_SLAB && slab->set == &pool->slabs;
+}
+
 static bool is_block_of(lido_pool *pool, void *p) {
     bool exact = false;
-    lido__slab *slab = lido__entry_is_slab(lido__window_entry(p)) ? lido__slab_of(p) : NULL;
-    if (slab == NULL || slab->kind != LIDO__RUN_SLAB || slab->set != &pool->slabs) {
+    if (!lies_in(pool, p)) {
         lido__misuse("lido_pool_free(%p): not a block of pool '%s'", p, pool->name);
         return false;
     }
+    if (pool->watched && lido__watch_is_out(p)) return true;
+    lido__slab *slab = lido__slab_of(p);
     size_t index = lido__slab_index(&pool->slabs, slab, p, &exact);
     if (exact && index < pool->slabs.blocks_per_slab) return true;
     char *start = lido__slab_memory(slab) + index * pool->slabs.block_bytes;
@@ -302,6 +325,7 @@ static bool is_block_of(lido_pool *pool, void *p) {
 }
 
 static LIDO__NOINLINE void free_rarely(lido_pool *pool, void *p) {
+    if (pool->way == LIDO__WAY_WATCHED && lies_in(pool, p) && lido__watched_push(pool, p)) return;
     if (p == NULL || lido__pool_is_dead(pool, "lido_pool_free")) return;
     if (pool->way == LIDO__WAY_CHECKED) {
         lido__checked_pool_free(pool, p, "lido_pool_free");

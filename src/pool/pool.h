@@ -135,8 +135,6 @@ LIDO__HIDDEN void lido__stock_free(lido_pool *pool, void *p);
 // Gives what is free within reach of the calling thread back to the slabs, while others use the pool.
 LIDO__HIDDEN void lido__pool_gather(lido_pool *pool);
 
-// Which pool owns a bin; NULL for none. relaxed reads: see registry.c.
-LIDO__HIDDEN lido_pool *lido__pool_at_entry(unsigned entry);
 // A bin for a new pool, 0 if all are taken; and its return.
 LIDO__HIDDEN unsigned lido__entry_new(void);
 LIDO__HIDDEN void lido__entry_free(unsigned entry);

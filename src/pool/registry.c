@@ -21,15 +21,11 @@ static lido__lock the_lock, making_lock;
 #define LOCK() lido__lock_acquire(&the_lock, LIDO__RANK_REGISTRY)
 #define UNLOCK() lido__lock_release(&the_lock, LIDO__RANK_REGISTRY)
 
-static _Atomic(lido_pool *) pool_at_entry[LIDO__BIN_COUNT];    // [lock:registry] written; read relaxed, see above
-static lido_pool *all_pools;                                   // [lock:registry]
+_Atomic(lido_pool *) lido__pools_of_bins[LIDO__BIN_COUNT];    // [lock:registry] written; read relaxed, see above
+static lido_pool *all_pools;                                  // [lock:registry]
 
 lido__lock *lido__registry_lock(void) { return &the_lock; }
 lido__lock *lido__making_lock(void) { return &making_lock; }
-
-lido_pool *lido__pool_at_entry(unsigned entry) {
-    return LIDO__ATOMIC_LOAD(&pool_at_entry[entry / LIDO__BIN_BYTES], relaxed);
-}
 
 // Size classes have the first bins (heap/size_class.h).
 unsigned lido__entry_new(void) {
@@ -37,8 +33,8 @@ unsigned lido__entry_new(void) {
     unsigned entry = 0;
     LOCK();
     for (unsigned i = LIDO__POOL_FIRST_BIN; i < LIDO__BIN_COUNT && entry == 0; i++) {
-        if (LIDO__ATOMIC_LOAD(&pool_at_entry[i], relaxed) != NULL) continue;
-        LIDO__ATOMIC_STORE(&pool_at_entry[i], &reserved, relaxed);
+        if (LIDO__ATOMIC_LOAD(&lido__pools_of_bins[i], relaxed) != NULL) continue;
+        LIDO__ATOMIC_STORE(&lido__pools_of_bins[i], &reserved, relaxed);
         entry = i * LIDO__BIN_BYTES;
     }
     UNLOCK();
@@ -47,7 +43,7 @@ unsigned lido__entry_new(void) {
 
 void lido__entry_free(unsigned entry) {
     LOCK();
-    LIDO__ATOMIC_STORE(&pool_at_entry[entry / LIDO__BIN_BYTES], NULL, relaxed);
+    LIDO__ATOMIC_STORE(&lido__pools_of_bins[entry / LIDO__BIN_BYTES], NULL, relaxed);
     UNLOCK();
 }
 
@@ -58,7 +54,7 @@ void lido__registry_add(lido_pool *pool) {
     if (all_pools != NULL) all_pools->previous = pool;
     all_pools = pool;
     if (pool->bin != 0) {
-        LIDO__ATOMIC_STORE(&pool_at_entry[pool->bin / LIDO__BIN_BYTES], pool, relaxed);
+        LIDO__ATOMIC_STORE(&lido__pools_of_bins[pool->bin / LIDO__BIN_BYTES], pool, relaxed);
         lido__thread_note_entry_locked(pool->bin);
     }
     UNLOCK();
@@ -66,7 +62,7 @@ void lido__registry_add(lido_pool *pool) {
 
 void lido__registry_name(unsigned entry, lido_pool *pool) {
     LOCK();
-    LIDO__ATOMIC_STORE(&pool_at_entry[entry / LIDO__BIN_BYTES], pool, relaxed);
+    LIDO__ATOMIC_STORE(&lido__pools_of_bins[entry / LIDO__BIN_BYTES], pool, relaxed);
     UNLOCK();
 }
 
@@ -125,6 +121,7 @@ static void after_fork_in_parent(void) {
 }
 static void after_fork_in_child(void) {
     lido__os_thread_id_forget();
+    lido__check_after_fork();
     lido__lock_exempt = false;
     each_lock(lido__lock_reset);
     for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) lido__wait_queue_forget(&pool->wait);

@@ -26,7 +26,7 @@ enum {
     PLACE_COUNT_LOG2 = 18,
 };
 
-enum { STATES_BYTES = LIDO__SEGMENT_SLICES * LIDO__BITMAP_BLOCKS };
+enum { STATES_BYTES = LIDO__SEGMENT_BYTES / LIDO__STATE_BYTES };
 
 static lido__lock the_lock;
 #define LOCK() lido__lock_acquire(&the_lock, LIDO__RANK_SEGMENTS)
@@ -185,24 +185,18 @@ static void segment_release(lido__segment *segment) {
 
 // --- states ---------------------------------------------------------------------------------------------------------
 
-static LIDO__COLD _Atomic uint8_t *states_new(lido__segment *segment) {
+_Atomic uint8_t *lido__states_new(lido__segment *segment) {
     _Atomic uint8_t *states = (_Atomic uint8_t *)lido__os_map(STATES_BYTES), *before = NULL;
-    // release, pairs with the acquire in lido__slab_states; of two at once one gets it
+    // release, pairs with the acquire in lido__state_if_any; of two at once one gets it
     if (states == NULL || LIDO__ATOMIC_CAS(&segment->states, &before, states, release)) return states;
     lido__os_release((void *)states, STATES_BYTES);
     return LIDO__ATOMIC_LOAD(&segment->states, acquire);
 }
 
-_Atomic uint8_t *lido__slab_states(const lido__slab *slab) {
-    lido__segment *segment = lido__segment_of(slab);
-    _Atomic uint8_t *states = LIDO__ATOMIC_LOAD(&segment->states, acquire);    // pairs with the release in states_new
-    if (LIDO_UNLIKELY(states == NULL)) states = states_new(segment);
-    return states != NULL ? states + lido__slab_slice(slab) * LIDO__BITMAP_BLOCKS : NULL;
-}
-
 void lido__slab_states_clear(const lido__slab *slab) {
+    enum { SLICE = LIDO__SLICE_BYTES / LIDO__STATE_BYTES };
     _Atomic uint8_t *states = LIDO__ATOMIC_LOAD(&lido__segment_of(slab)->states, acquire);    // as above
-    if (states != NULL) memset((void *)(states + lido__slab_slice(slab) * LIDO__BITMAP_BLOCKS), 0, LIDO__BITMAP_BLOCKS);
+    if (states != NULL) memset((void *)(states + lido__slab_slice(slab) * SLICE), 0, (size_t)slab->slice_count * SLICE);
 }
 
 static bool segment_is_empty(const lido__segment *segment) {
@@ -286,7 +280,7 @@ static lido__slab *take_run(lido__segment *segment, size_t start, lido__run_kind
     run->huge = start >= segment->huge_from;
     set_entries(run, 0, count, entry);
     if (lido__tools != 0) lido__tools_show(lido__slab_memory(run), count * LIDO__SLICE_BYTES);
-    lido__slab_states_clear(run);
+    if (kind == LIDO__RUN_SLAB) lido__slab_states_clear(run);
     return run;
 }
 

@@ -11,6 +11,10 @@
 // Before a word of the stack is read, its page must be among those known to be readable. They are one run of pages a
 // thread, that around its stack pointer; it grows by asking the system, a page at a time, so on a thread's own stack
 // that is paid once. The run is one word as well, as a signal handler may come in between and take a stack of its own.
+//
+// A step is a chain of loads that wait for each other. Stacks of one thread mostly end alike, so each thread keeps its last walk:
+// where a new one comes to a frame of the same pc, sp and bp, and every word that the last one read from there on is still the
+// same, the rest is the same; and these words are read all at once.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -90,6 +94,8 @@ typedef struct registers {
     uintptr_t pc, sp, bp;    // pc: as in unwind.h, the instruction is before it
 } registers;
 
+enum { READ_MORE = UINT32_MAX };    // a step read more than a return address and a bp
+
 #if defined(__x86_64__)
 
 enum { INDEX_BITS = 13, RULE_BITS = 30, CFA_BITS = 17, RBP_BITS = 10 };
@@ -134,13 +140,15 @@ RAW LIDO__COLD static bool leave_signal(registers *now, run *r) {
     return true;
 }
 
-// To the caller. False: there is none, or it cannot be told.
-RAW static inline bool leave(registers *now, run *r) {
+// To the caller. False: there is none, or it cannot be told. Sets *read to where the caller's bp was read, in bytes below its
+// sp, 0 if it is the same; or to READ_MORE.
+RAW static inline bool leave(registers *now, run *r, uint32_t *read) {
     if (now->pc - 1 >= address_end) return false;
     uint64_t rule = rule_of(now->pc - 1);
     unsigned how = (unsigned)(rule >> (CFA_BITS + RBP_BITS));
     intptr_t offset = ((intptr_t)(rule >> RBP_BITS & ((1u << CFA_BITS) - 1)) - (1 << (CFA_BITS - 1))) * 8;
-    uintptr_t cfa, bp = now->bp;
+    uintptr_t cfa, bp = now->bp, saved = (uintptr_t)(rule & ((1u << RBP_BITS) - 1)) * 8;
+    *read = (uint32_t)saved;
     if (LIDO_LIKELY(how == LIDO__LEAVE_RSP)) {
         cfa = now->sp + (uintptr_t)offset;
     } else if (how == LIDO__LEAVE_RBP) {
@@ -151,12 +159,13 @@ RAW static inline bool leave(registers *now, run *r) {
             return false;
         cfa = word_at(slot);
         bp = word_at(bp);
+        *read = READ_MORE;
     } else {
+        *read = READ_MORE;
         return how == LIDO__LEAVE_SIGNAL && leave_signal(now, r);
     }
     // the frame has at least its return address, and lies above its callee's
     if (cfa - now->sp - 8 >= STEP_MAX || !may_read(r, cfa - 8)) return false;
-    uintptr_t saved = (uintptr_t)(rule & ((1u << RBP_BITS) - 1)) * 8;
     if (saved != 0) {
         if (!may_read(r, cfa - saved)) return false;
         bp = word_at(cfa - saved);
@@ -180,8 +189,9 @@ static registers of_context(const ucontext_t *context) {
 }
 
 // A frame pointer points to the caller's, and behind that is the return address, maybe signed in its upper bits.
-RAW static inline bool leave(registers *now, run *r) {
+RAW static inline bool leave(registers *now, run *r, uint32_t *read) {
     uintptr_t bp = now->bp;
+    *read = READ_MORE;
     if (bp - now->sp >= STEP_MAX || !may_read(r, bp) || !may_read(r, bp + sizeof(uintptr_t))) return false;
     *now = (registers){word_at(bp + sizeof(uintptr_t)) & (((uintptr_t)1 << 47) - 1), bp + 2 * sizeof(uintptr_t),
                        word_at(bp)};
@@ -190,14 +200,97 @@ RAW static inline bool leave(registers *now, run *r) {
 
 #endif
 
+// --- the last walk --------------------------------------------------------------------------------------------------
+
+enum { KEPT = 16 };
+
+typedef struct seen {
+    registers at;
+    uint32_t read;    // how it was left, see leave; nothing if it was not
+} seen;
+
+// Frames of the thread's last walk, the outermost in the last place. One that READ_MORE is the last that is kept. `busy`: a walk is
+// under way; one in a signal handler that came in between does without.
+static __thread struct {
+    volatile bool busy;
+    bool ends;        // there is no caller of the last frame
+    uint8_t first;    // the innermost
+    uintptr_t top;    // sp of the last
+    struct {
+        uintptr_t pc, bp;
+        uint32_t below;    // of sp below `top`, in words
+        uint32_t read;
+    } frames[KEPT];
+} last __attribute__((tls_model("initial-exec"))) = {.first = KEPT};
+
+RAW static inline uintptr_t last_sp(unsigned i) { return last.top - (uintptr_t)last.frames[i].below * 8; }
+
+// The place of a frame in the last walk from which on nothing has changed; KEPT if there is none. *from: where to look next.
+RAW static inline unsigned same_from(const registers *now, unsigned *from, run *r) {
+    unsigned i = *from;
+    while (i < KEPT && last_sp(i) < now->sp) i++;
+    *from = i;
+    if (i == KEPT || last_sp(i) != now->sp || last.frames[i].pc != now->pc || last.frames[i].bp != now->bp) return KEPT;
+    *from = KEPT;    // if it has changed, one is enough
+    if (!may_read(r, last.top - 8)) return KEPT;
+    uintptr_t changed = 0;
+    for (unsigned k = i; k < KEPT - 1; k++) {
+        uintptr_t sp = last_sp(k + 1), read = last.frames[k].read;
+        changed |= word_at(sp - 8) ^ last.frames[k + 1].pc;
+        changed |= (read != 0 ? word_at(sp - read) : last.frames[k].bp) ^ last.frames[k + 1].bp;
+    }
+    return changed == 0 ? i : KEPT;
+}
+
+// `fresh` in front of what is kept from place `behind` on; with KEPT nothing of that stays.
+RAW static inline void keep_walk(const seen *fresh, unsigned count, unsigned behind, bool ends) {
+    if (count > behind || count == 0) return;    // no room: as before
+    if (behind == KEPT) {
+        last.top = fresh[count - 1].at.sp;
+        last.ends = ends;
+    }
+    last.first = (uint8_t)(behind - count);
+    for (unsigned i = 0; i < count; i++) {
+        last.frames[last.first + i].pc = fresh[i].at.pc;
+        last.frames[last.first + i].bp = fresh[i].at.bp;
+        last.frames[last.first + i].below = (uint32_t)((last.top - fresh[i].at.sp) / 8);
+        last.frames[last.first + i].read = fresh[i].read;
+    }
+}
+
 // --- the walk -------------------------------------------------------------------------------------------------------
 
 RAW static inline size_t walk(registers now, void **pcs, size_t max, unsigned skip, run r) {
-    size_t count = 0;
-    for (size_t steps = 0; count < max && steps < max + skip; steps++) {
-        if (steps >= skip) pcs[count++] = (void *)now.pc;
-        if (count == max || !leave(&now, &r)) break;
+    seen fresh[KEPT];
+    unsigned kept = 0, from = last.first, behind = KEPT, place;
+    bool busy = last.busy, keeps = !busy && (now.sp & 7) == 0, ends = false;
+    uintptr_t start = now.sp;
+    size_t count = 0, steps = 0;
+    if (busy) from = KEPT;
+    last.busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    while (count < max) {
+        if (from < KEPT && (place = same_from(&now, &from, &r)) < KEPT) {
+            if (!keeps) kept = 0;    // they do not lie next to what is there
+            keeps = false;
+            for (behind = place; place < KEPT && count < max; place++)
+                if (steps++ >= skip) pcs[count++] = (void *)last.frames[place].pc;
+            if (count == max || last.ends) break;
+            now = (registers){last.frames[KEPT - 1].pc, last.top, last.frames[KEPT - 1].bp};
+        } else {
+            if (steps++ >= skip) pcs[count++] = (void *)now.pc;
+            if (keeps) fresh[kept++].at = now;
+            if (count == max) break;
+        }
+        uint32_t read;
+        ends = !leave(&now, &r, &read);
+        if (ends) break;
+        if (keeps) fresh[kept - 1].read = read;
+        keeps = keeps && read != READ_MORE && kept < KEPT && (now.sp & 7) == 0 && now.sp - start < (uintptr_t)1 << 34;
     }
+    if (!busy) keep_walk(fresh, kept, behind, ends && keeps);
+    atomic_signal_fence(memory_order_seq_cst);
+    last.busy = busy;
     keep_run(r);
     return count;
 }

@@ -13,7 +13,7 @@
 // Threads: any, also in malloc, in signal handlers, before constructors, and in a child of fork or vfork. Nothing is
 // allocated and no lock taken (before glibc 2.35: the loader's, for addresses not seen yet). errno stays as it was.
 //
-// Cost: 10 frames that were seen before take 52 ns built by clang 14 and 74 ns by gcc 12 on a cloud machine of 2 cores, the C
+// Cost: 10 frames like those of the last walk take 25 ns; frames that were seen before, 52 ns built by clang 14 and 74 ns by gcc 12 on a cloud machine of 2 cores, the C
 // library's backtrace() 1.2 to 1.6 us (`test_unit_trace-depot time`). An address seen first adds
 // 50 to 70 ns when its tables are in the cache; more, unmeasured, when they are not.
 //

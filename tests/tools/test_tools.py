@@ -96,6 +96,9 @@ def memcheck():
         done = run(*tool[:2], "--leak-check=full", *tool[2:], word)
         said = re.sub(r"lido: lido_pool_destroy: .*\n", "", done.stderr)
         expect((done.returncode, said) == (0, ""), f"memcheck has nothing to say of {word}", done)
+    # memcheck is malloc then, all of it
+    done = run("env", f"LD_PRELOAD={BUILD / 'lib/liblido-malloc.so'}", *tool, "malloc")
+    expect((done.returncode, done.stderr) == (0, ""), "memcheck in front of the drop-in malloc", done)
     done = run(*tool, "freed", options="tools=off")
     expect((done.returncode, done.stderr) == (0, ""), "tools=off tells it nothing", done)
     # other tools of valgrind change nothing: the instruction counts of the fast paths are taken under one

@@ -105,7 +105,11 @@ static void held_by_block(void) {
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     lido_threads threads = argc > 2 && strcmp(argv[2], "shared") == 0 ? LIDO_SHARED : LIDO_LOCAL;
-    if (strcmp(what, "right") == 0) {
+    if (strcmp(what, "malloc") == 0) {    // of whoever has its name
+        char *volatile block = (char *)reallocarray(NULL, 10, 10);
+        memset(block, 1, 100);
+        free(block);
+    } else if (strcmp(what, "right") == 0) {
         right();
     } else if (strcmp(what, "ended") == 0) {
         ended_at_once();

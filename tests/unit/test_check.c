@@ -30,7 +30,7 @@ static void *hide(const volatile void *p) {
 
 static int set_up(void **state) {
     (void)state;
-    return lido_options_set("on_misuse=continue:check=off:check_rest_kb=32768");
+    return lido_options_set("on_misuse=continue:check=off:check_rest_kb=8192");
 }
 
 static const lido_check_level levels[] = {LIDO_CHECK_LIGHT, LIDO_CHECK_GUARD, LIDO_CHECK_PAGE};

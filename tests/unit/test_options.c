@@ -38,8 +38,9 @@ static const option_case cases[] = {
     {"on_misuse", "abort", {"continue", "abort"}, {"", "0", "1", "Abort", "abor", "aborts"}},
     {"stats", "none", {"exit", "none"}, {"", "0", "yes", "exits"}},
     {"check", "off", {"light", "sample:7", "sample:1000", "guard", "page", "off"}, {"", "1", "on", "sampled", "Guard"}},
-    {"check_rest_kb", "32768", {"0", "4294967294", "32768"}, {"", "never", "-1", "1k"}},
+    {"check_rest_kb", "8192", {"0", "4294967294", "8192"}, {"", "never", "-1", "1k"}},
     {"check_frames", "16", {"1", "24", "16"}, {"", "0", "25"}},
+    {"check_edge", "rear", {"front", "rear"}, {"", "0", "both"}},
     {"leaks", "none", {"exit", "none"}, {"", "1"}},
     {"report", "-", {"some/file", "-"}, {NULL}},
     {"report_format", "text", {"json", "text"}, {"", "JSON"}},
@@ -202,7 +203,7 @@ static void assert_environment(char *variable, const char *expected_warning, con
 static void environment_is_read_once(void **state) {
     (void)state;
 #define OF_CHECK_MODE                                                                                    \
-    "check=off check_rest_kb=32768 check_frames=16 leaks=none report=- report_format=text symbolizer=- " \
+    "check=off check_rest_kb=8192 check_frames=16 check_edge=rear leaks=none report=- report_format=text symbolizer=- " \
     "suppressions=- "                                                                                    \
     "fault=- tools=" TOOLS " "
     static const char defaults[] =

@@ -106,6 +106,57 @@ static void in_a_thread(void **state) {
     assert_int_equal(compared - before, 2);
 }
 
+// --- one walk after another -----------------------------------------------------------------------------------------
+
+// A walk takes from the last one what has not changed: so up, down and sideways, at random, through frames of every kind.
+enum { WANDER_DEPTH = 24, WANDER_STEPS = 3000 };
+static const uint8_t wander_kinds[] = {0, 1, 2, 3, 5, 6};    // but "deep"
+static unsigned wander_depth, wander_steps;
+static uint32_t wander_state;
+
+static uint32_t wander_random(void) {
+    wander_state = wander_state * 1664525u + 1013904223u;
+    return wander_state >> 16;
+}
+
+static LIDO__NOINLINE void wander_here(void) {
+    compare();
+    __asm__ volatile("" ::: "memory");
+}
+static void wander(void);
+static LIDO__NOINLINE void wander_by_another(void) {
+    wander();
+    __asm__ volatile("" ::: "memory");
+}
+
+static LIDO__NOINLINE void wander(void) {
+    wander_depth++;
+    while (wander_steps > 0 && wander_random() % 5 != 0) {
+        wander_steps--;
+        compare();
+        unsigned turn = wander_random() % 8;
+        if (turn == 0) wander_here();
+        if (wander_depth >= WANDER_DEPTH) break;
+        if (turn < 4) wander();
+        if (turn == 4) wander_by_another();
+        if (turn == 5) kept_frames[wander_kinds[wander_random() % 6]].call(wander);
+        if (turn == 6) bare_frames[wander_kinds[wander_random() % 6]].call(wander);
+    }
+    wander_depth--;
+}
+
+static void walk_after_walk(void **state) {
+    (void)state;
+    unsigned before = compared;
+    for (wander_state = 0; wander_state < 10; wander_state++) {
+        uint32_t seed = wander_state;
+        wander_steps = WANDER_STEPS;
+        while (wander_steps > 0) wander();
+        wander_state = seed;
+    }
+    assert_true(compared - before >= 10 * WANDER_STEPS);
+}
+
 // --- skip and max ---------------------------------------------------------------------------------------------------
 
 static void skip_and_max(void **state) {
@@ -319,6 +370,7 @@ int main(void) {
         cmocka_unit_test(frames),
         cmocka_unit_test(callback_of_the_c_library),
         cmocka_unit_test(in_a_thread),
+        cmocka_unit_test(walk_after_walk),
         cmocka_unit_test(skip_and_max),
         cmocka_unit_test(through_a_signal_handler),
         cmocka_unit_test(through_a_handler_on_its_own_stack),

@@ -496,7 +496,7 @@ def print_slab_block(lido, segment, index, slab, address):
         idle = idle_words(pool, block) if free is None else None
         print(f"  free: {free}" if free else f"  live: {idle or 'the program has it'}")
     if bool(pool.value["watched"]) and int(segment["states"]):
-        state = int(segment["states"][index * 4096 + number])
+        state = int(segment["states"][(block - int(segment.address)) // 16]) >> 4  # see src/slab/state.h
         print(f"  watched (check={pool.check}): {STATES[state] if state < len(STATES) else state}")
     print(f"  pool at {pool.address:#x}: {pool.threads}, {pool.order}, way {pool.way}; slab at {memory:#x}: "
           f"{plural(int(slab['slice_count']), 'slice')}, {int(slab['fresh'])} of {int(pool.slabs['blocks_per_slab'])} blocks "
