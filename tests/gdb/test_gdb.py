@@ -133,6 +133,8 @@ class Answers(unittest.TestCase):
         live, freed = answers(steps, SCENE, start=run, options="check=page")
         self.assertIn("live: the program has it; ends at an inaccessible page", live)
         self.assertIn("freed: it rests, out of reach", freed)
+        live, _ = answers(steps, SCENE, start=run, options="check=page:check_edge=front")
+        self.assertIn("live: the program has it; starts at an inaccessible page", live)
 
 
 class Others(unittest.TestCase):

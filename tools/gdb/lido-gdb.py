@@ -417,7 +417,9 @@ def print_checked(lido, zone, address):
     source = Source(lido, int(record["source"]))
     print(f"{address:#x}: {where} a checked block of {plural(size, 'byte')} at {block:#x}, of {source.describe()}"
           + (", which has ended" if source.ended else ""))
-    level = "ends at an inaccessible page" if bool(zone["paged"]) else "guarded by patterns"
+    slot = slots + index * slot_bytes
+    front = block - slot < slot + int(zone["data_bytes"]) - (block + size)    # the option check_edge
+    level = ("starts" if front else "ends") + " at an inaccessible page" if bool(zone["paged"]) else "guarded by patterns"
     words = {RECORD_LIVE: "live: the program has it", RECORD_BUSY: "a call is changing it at this moment",
              RECORD_RESTING: "freed: it rests, " + ("out of reach" if bool(zone["paged"]) else "filled with 0xdd")}
     print(f"  {words[state]}; {level}")
