@@ -161,7 +161,7 @@ static void *alloc_here(lido_arena *arena, size_t alignment, size_t size) {
     return block;
 }
 
-static void *alloc_checked(lido_arena *arena, size_t alignment, size_t size) {
+static void *lido__arena_alloc_checked(lido_arena *arena, size_t alignment, size_t size) {
     void *block = NULL;
     if (!lido__inject(arena->name) &&
         size <= arena->limit_bytes - lido__min(arena->held + arena->source->live_bytes, arena->limit_bytes))
@@ -177,7 +177,7 @@ LIDO__NOINLINE void *lido__arena_alloc_slow(lido_arena *arena, size_t alignment,
         return NULL;
     }
     if (size == 0) size = 1;
-    if (LIDO_UNLIKELY(arena->source != NULL)) return alloc_checked(arena, alignment, size);
+    if (LIDO_UNLIKELY(arena->source != NULL)) return lido__arena_alloc_checked(arena, alignment, size);
     void *block = alloc_here(arena, alignment, size);
     if (LIDO_LIKELY(block != NULL)) return block;
     size_t pad_most = lido__max(alignment, LIDO_ARENA_ALIGNMENT) - LIDO_ARENA_ALIGNMENT;

@@ -66,7 +66,7 @@ static void *out_of_memory(void) {
 
 // --- malloc, calloc, aligned ----------------------------------------------------------------------------------------
 
-static LIDO__NOINLINE void *small_refill(size_t size) {
+static LIDO__NOINLINE void *lido__small_refill(size_t size) {
     lido_pool *pool = class_pool(size != 0 ? size : 1);
     if (LIDO_UNLIKELY(lido__check_now() != LIDO_CHECK_OFF))
         return lido__heap_small_checked(pool, size, LIDO__CALL_MALLOC);
@@ -77,7 +77,7 @@ static LIDO__NOINLINE void *small_refill(size_t size) {
 // Requires: 1 <= size <= LIDO__SMALL_MAX.
 LIDO_INLINE void *small_alloc(size_t size) {
     void *block = lido__bin_pop(lido__bin_at(lido__self, lido__class_entry(lido__class_of(size))));
-    return LIDO_LIKELY(block != NULL) ? block : small_refill(size);
+    return LIDO_LIKELY(block != NULL) ? block : lido__small_refill(size);
 }
 
 static LIDO__NOINLINE void *large_alloc(size_t size) {
@@ -96,7 +96,7 @@ LIDO_INLINE void *watched_alloc(const lido_pool *pool) {
 
 void *lido__malloc_tiny_refill(size_t size) {
     void *block = watched_alloc(lido__pool_at_entry((unsigned)lido__tiny_entry(size)));    // 0 has no pool
-    return LIDO_LIKELY(block != NULL) ? block : small_refill(size);
+    return LIDO_LIKELY(block != NULL) ? block : lido__small_refill(size);
 }
 
 void *lido__malloc_not_tiny(size_t size) {
@@ -205,7 +205,7 @@ static void free_binned(lido_pool *pool, void *p) {
     }
 }
 
-static LIDO__NOINLINE void free_slowly(void *p, unsigned entry) {
+static LIDO__NOINLINE void lido__free_slowly(void *p, unsigned entry) {
     int saved = errno;
     switch (entry) {
         case LIDO__ENTRY_NONE: free_unknown(p); break;
@@ -224,7 +224,7 @@ void lido__free_slow(void *p) {
         const lido_pool *pool = lido__pool_at_entry(entry);
         if (pool->way == LIDO__WAY_WATCHED && LIDO_LIKELY(lido__watched_push(pool, p))) return;
     }
-    free_slowly(p, entry);
+    lido__free_slowly(p, entry);
 }
 
 void lido_free(void *p) { lido__free(p); }

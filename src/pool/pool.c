@@ -271,7 +271,7 @@ static void *watched_alloc(lido_pool *pool) {
                                                                                  : NULL;
 }
 
-static LIDO__NOINLINE void *alloc_rarely(lido_pool *pool) {
+static LIDO__NOINLINE void *lido__pool_alloc_rarely(lido_pool *pool) {
     void *block = pool->watched ? watched_alloc(pool) : NULL;
     if (LIDO_LIKELY(block != NULL)) return block;
     if (LIDO_UNLIKELY(lido__pool_is_dead(pool, "lido_pool_alloc"))) {
@@ -292,7 +292,7 @@ void *lido__pool_alloc_slow(lido_pool *pool) {
     } else if (pool->way == LIDO__WAY_BOUNDED) {
         block = lido__bounded_pop(pool);
     }
-    return LIDO_LIKELY(block != NULL) ? block : alloc_rarely(pool);
+    return LIDO_LIKELY(block != NULL) ? block : lido__pool_alloc_rarely(pool);
 }
 
 // Any address: whether it lies in a slab of the pool.
@@ -324,7 +324,7 @@ static bool is_block_of(lido_pool *pool, void *p) {
     return false;
 }
 
-static LIDO__NOINLINE void free_rarely(lido_pool *pool, void *p) {
+static LIDO__NOINLINE void lido__pool_free_rarely(lido_pool *pool, void *p) {
     if (pool->way == LIDO__WAY_WATCHED && lies_in(pool, p) && lido__watched_push(pool, p)) return;
     if (p == NULL || lido__pool_is_dead(pool, "lido_pool_free")) return;
     if (pool->way == LIDO__WAY_CHECKED) {
@@ -351,7 +351,7 @@ void lido__pool_free_slow(lido_pool *pool, void *p) {
             if (LIDO_LIKELY(lido__bounded_push(pool, p))) return;
         }
     }
-    free_rarely(pool, p);
+    lido__pool_free_rarely(pool, p);
 }
 
 // --- many blocks ----------------------------------------------------------------------------------------------------

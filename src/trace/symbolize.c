@@ -79,7 +79,8 @@ bool lido__frame_outward(lido__frame *frame) {
 static bool is_main(const lido__frame *frame) { return strcmp(frame->function, "main") == 0; }
 
 // How many of the first addresses are calls within lido, which tell the reader nothing. Its functions that are no part of its
-// interface have names with two underscores, or stand below one that has.
+// interface have names with two underscores, or stand below one that has; those that are called last by one, and so may take its place
+// in a stack, are named so although they are static.
 static size_t own_frames(void *const *pcs, size_t count) {
     enum { DEEPEST = 8 };    // calls within lido are no deeper, also where nothing was inlined
     static const char prefix[] = "lido__";
