@@ -45,6 +45,7 @@ typedef enum lido__check_call {
     LIDO__CALL_NEW_ARRAY,
     LIDO__CALL_POOL,
     LIDO__CALL_ARENA,
+    LIDO__CALL_HANDLE,
     LIDO__CALL_ANY,    // a free that does not say
 } lido__check_call;
 
@@ -74,7 +75,7 @@ typedef struct lido__check_source {
     _Atomic size_t live;                    // relaxed; [lock:source] written, of malloc by anybody
     _Atomic size_t live_bytes;              // likewise; as asked for
     const void *owner;                      // [const] the pool or arena; for malloc NULL
-    const char *kind;                       // [const] "pool", "arena", "heap"; for malloc ""
+    const char *kind;                       // [const] "pool", "arena", "heap", "handle pool"; for malloc ""
     size_t block_bytes;                     // [const] of a pool; else 0
     uint32_t thread;                        // [const] the one that a confined pool belongs to; 0: any
     _Atomic uint32_t ended;                 // relaxed: for reports. Owner and all blocks are gone
@@ -146,6 +147,12 @@ LIDO__HIDDEN size_t lido__checked_visit(lido__check_source *source, bool (*visit
 // Writes the list of live blocks, of one source or (NULL) of all, that were made after the moment. Returns the groups written.
 LIDO__HIDDEN size_t lido__check_alive(const lido__check_source *only, uint64_t after);
 
+// Keeps the structure of something that was destroyed, whose every call says that it is dead from now on; `release` frees it when
+// others have come after it.
+LIDO__HIDDEN void lido__check_bury(void *structure, void (*release)(void *structure));
+// Frees them now. For lists of what is alive.
+LIDO__HIDDEN void lido__check_clear_graves(void);
+
 // Turns fault handling on, once; called before the first block that ends at a page.
 LIDO__HIDDEN void lido__check_watch_faults(void);
 // For fork.
@@ -153,6 +160,8 @@ LIDO__HIDDEN void lido__check_each_lock(void (*call)(lido__lock *));
 LIDO__HIDDEN void lido__check_after_fork(void);    // in the child
 
 // --- within this layer ----------------------------------------------------------------------------------------------
+
+LIDO__HIDDEN void lido__check_grave_lock(void (*call)(lido__lock *));
 
 // Something is wrong with a block or an address; report.c says it, and aborts or returns as `on_misuse` says.
 typedef struct lido__finding {

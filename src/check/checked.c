@@ -385,6 +385,7 @@ void lido__check_each_lock(void (*call)(lido__lock *)) {
     // acquire, pairs with the release in lido__check_source_new
     for (lido__check_source *s = LIDO__ATOMIC_LOAD(&all_sources, acquire); s != NULL; s = s->next) call(&s->lock);
     lido__zones_each_lock(call);
+    lido__check_grave_lock(call);
 }
 
 // --- the end of the process -----------------------------------------------------------------------------------------
@@ -397,6 +398,7 @@ void lido__check_after_fork(void) { inherited = lido__check_moment(); }
 // that it made itself, and not at all if it leaves by _exit.
 __attribute__((destructor)) static void lido__check_at_exit(void) {
     if (lido__check_moment() == inherited) return;
+    lido__check_clear_graves();
     if (LIDO__ATOMIC_LOAD(&lido__options.leaks_at_exit, relaxed) != 0) lido__check_alive(NULL, inherited);
     check_all(inherited);
 }

@@ -208,5 +208,8 @@ size_t lido__check_alive(const lido__check_source *only, uint64_t after) {
     return shown;
 }
 
-size_t lido_check_leaks(void) { return lido__check_alive(NULL, 0); }
-size_t lido_check_leaks_since(uint64_t moment) { return lido__check_alive(NULL, moment); }
+size_t lido_check_leaks(void) { return lido_check_leaks_since(0); }
+size_t lido_check_leaks_since(uint64_t moment) {
+    lido__check_clear_graves();
+    return lido__check_alive(NULL, moment);
+}

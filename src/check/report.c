@@ -16,11 +16,10 @@
 #include "trace/unwind.h"
 
 static const char *made_by(const lido__checked *record) {
-    static const char *const names[] = {[LIDO__CALL_MALLOC] = "malloc",
-                                        [LIDO__CALL_NEW] = "new",
-                                        [LIDO__CALL_NEW_ARRAY] = "new[]",
-                                        [LIDO__CALL_POOL] = "lido_pool_alloc",
-                                        [LIDO__CALL_ARENA] = "lido_arena_alloc"};
+    static const char *const names[] = {
+        [LIDO__CALL_MALLOC] = "malloc",          [LIDO__CALL_NEW] = "new",
+        [LIDO__CALL_NEW_ARRAY] = "new[]",        [LIDO__CALL_POOL] = "lido_pool_alloc",
+        [LIDO__CALL_ARENA] = "lido_arena_alloc", [LIDO__CALL_HANDLE] = "lido_handle_new"};
     return names[record->call];
 }
 

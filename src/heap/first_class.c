@@ -16,12 +16,13 @@
 #include <string.h>
 
 struct lido_heap {
-    lido__lock lock;                        // used if shared
-    bool shared;                            // [const]
-    char name[LIDO_POOL_NAME_MAX + 1];      // [const]
-    lido__check_source *source;             // [const] in check mode guard and page; else NULL
-    bool bumps;                             // [const] small blocks come from `bump`, and there are no pools
-    lido__bump bump;                        // [lock:heap]
+    lido__lock lock;                      // used if shared
+    bool shared;                          // [const]
+    char name[LIDO_POOL_NAME_MAX + 1];    // [const]
+    lido__check_source *source;           // [const] in check mode guard and page; else NULL
+    bool dead;                            // destroyed in check mode, and kept to tell of it; `source` is not NULL then
+    bool bumps;                           // [const] small blocks come from `bump`, and there are no pools
+    lido__bump bump;                      // [lock:heap]
     lido_pool *pools[LIDO__CLASS_COUNT];    // [lock:heap] NULL until used
     lido__lock large_lock;
     lido__slab *large;             // [lock:large]
@@ -100,8 +101,16 @@ static void free_large_ones(lido_heap *heap) {
     lido__mappings_free_of(heap);
 }
 
+static bool is_dead(const lido_heap *heap, const char *call) {
+    if (LIDO_LIKELY(!heap->dead)) return false;
+    lido__misuse("%s: heap '%s' was destroyed before", call, heap->name);
+    return true;
+}
+
+static void free_structure(void *heap) { lido_free(heap); }
+
 void lido_heap_reset(lido_heap *heap) {
-    if (heap == NULL) return;
+    if (heap == NULL || is_dead(heap, "lido_heap_reset")) return;
     if (heap->source != NULL) lido__checked_end_all(heap->source, 0, LIDO__END_RESET);
     for (unsigned i = 0; i < LIDO__CLASS_COUNT; i++) {
         if (heap->pools[i] != NULL) lido_pool_reset(heap->pools[i]);
@@ -111,7 +120,7 @@ void lido_heap_reset(lido_heap *heap) {
 }
 
 void lido_heap_destroy(lido_heap *heap) {
-    if (heap == NULL) return;
+    if (heap == NULL || is_dead(heap, "lido_heap_destroy")) return;
     if (heap->source != NULL) lido__checked_end_all(heap->source, 0, LIDO__END_DESTROY);
     unlist_heap(heap);
     lido__bump_release(&heap->bump);
@@ -121,7 +130,13 @@ void lido_heap_destroy(lido_heap *heap) {
         lido__pool_structure_free(heap->pools[i]);
     }
     free_large_ones(heap);
-    lido_free(heap);
+    if (lido__check_now() == LIDO_CHECK_OFF) {
+        lido_free(heap);
+        return;
+    }
+    heap->dead = true;
+    if (heap->source == NULL) heap->source = &lido__check_malloc_source;    // so that every call looks
+    lido__check_bury(heap, free_structure);
 }
 
 static lido_pool *pool_for(lido_heap *heap, size_t size) {
@@ -129,8 +144,10 @@ static lido_pool *pool_for(lido_heap *heap, size_t size) {
     if (LIDO_LIKELY(heap->pools[size_class] != NULL)) return heap->pools[size_class];
     lido_pool *pool = lido__pool_structure_new();
     if (pool == NULL) return NULL;
-    lido_pool_options options = {
-        .name = heap->name, .block_size = lido__class_bytes(size_class), .threads = LIDO_LOCAL};
+    lido_pool_options options = {.name = heap->name,
+                                 .block_size = lido__class_bytes(size_class),
+                                 .threads = LIDO_LOCAL,
+                                 .check = lido__check_now()};
     lido__pool_init(pool, &options, 0);
     pool->anonymous = true;
     pool->heap = heap;
@@ -177,8 +194,15 @@ static void *small_alloc(lido_heap *heap, size_t size) {
     return block;
 }
 
+static void *checked_alloc(lido_heap *heap, size_t size, size_t alignment) {
+    if (!is_dead(heap, "lido_heap_alloc"))
+        return lido__heap_checked_alloc(heap->source, size, alignment, LIDO__CALL_MALLOC);
+    errno = EINVAL;
+    return NULL;
+}
+
 void *lido_heap_alloc(lido_heap *heap, size_t size) {
-    if (LIDO_UNLIKELY(heap->source != NULL)) return lido__heap_checked_alloc(heap->source, size, 1, LIDO__CALL_MALLOC);
+    if (LIDO_UNLIKELY(heap->source != NULL)) return checked_alloc(heap, size, 1);
     if (size <= LIDO__SMALL_MAX) return small_alloc(heap, size != 0 ? size : 1);
     bool zero;
     return lido__large_alloc(size, 1, heap, &zero);
@@ -190,8 +214,7 @@ void *lido_heap_alloc_aligned(lido_heap *heap, size_t alignment, size_t size) {
         return NULL;
     }
     if (alignment <= 16) return lido_heap_alloc(heap, size);
-    if (LIDO_UNLIKELY(heap->source != NULL))
-        return lido__heap_checked_alloc(heap->source, size, alignment, LIDO__CALL_MALLOC);
+    if (LIDO_UNLIKELY(heap->source != NULL)) return checked_alloc(heap, size, alignment);
     if (size == 0) size = 1;
     if (size <= LIDO__SMALL_MAX && alignment <= LIDO__SMALL_MAX && lido__round_up(size, alignment) <= LIDO__SMALL_MAX) {
         if (heap->bumps) return bump_alloc(heap, size, alignment);
@@ -207,7 +230,7 @@ void *lido_heap_realloc(lido_heap *heap, void *p, size_t size) {
         lido_free(p);
         return NULL;
     }
-    size_t old_bytes = lido_usable_size(p);
+    size_t old_bytes = lido__usable_size(p, "lido_heap_realloc");
     if (old_bytes == 0) return NULL;    // no block of lido: reported
     if (size <= old_bytes && size >= old_bytes / 2 && heap->source == NULL) return p;
     void *moved = lido_heap_alloc(heap, size);

@@ -265,15 +265,17 @@ static bool is_checked(const void *p, unsigned entry) {
     return lido__heap_is_checked() && lido__checked_find(p) != NULL;    // a mapping of its own
 }
 
-size_t lido_usable_size(const void *p) {
+size_t lido_usable_size(const void *p) { return lido__usable_size(p, "malloc_usable_size"); }
+
+size_t lido__usable_size(const void *p, const char *call) {
     if (p == NULL) return 0;
     unsigned entry = lido__window_entry(p);
-    if (LIDO_UNLIKELY(is_checked(p, entry))) return lido__heap_checked_bytes(p, "malloc_usable_size");
-    if (LIDO_UNLIKELY(!starts_block("malloc_usable_size", p, entry))) return 0;
+    if (LIDO_UNLIKELY(is_checked(p, entry))) return lido__heap_checked_bytes(p, call);
+    if (LIDO_UNLIKELY(!starts_block(call, p, entry))) return 0;
     size_t bytes = usable(p, entry);
     if (LIDO_LIKELY(bytes != 0)) return bytes;
     bool loader;
-    if (!lido__foreign_block("malloc_usable_size", p, &loader) || loader) return 0;
+    if (!lido__foreign_block(call, p, &loader) || loader) return 0;
     return lido__foreign_malloc.usable_size(p);
 }
 

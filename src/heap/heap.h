@@ -26,6 +26,8 @@ LIDO__NOINLINE LIDO__HIDDEN void *lido__malloc_not_tiny(size_t size);    // size
 LIDO__NOINLINE LIDO__HIDDEN void lido__free_slow(void *p);
 // The pool of a size class, made if need be. Requires: 1 <= size <= LIDO__SMALL_MAX.
 LIDO__HIDDEN lido_pool *lido__class_pool(size_t size);
+// lido_usable_size, which reports in the name of `call`.
+LIDO__HIDDEN size_t lido__usable_size(const void *p, const char *call);
 
 LIDO_INLINE void *lido__malloc(size_t size) {
     if (LIDO_UNLIKELY(size > LIDO__TINY_MAX)) return lido__malloc_not_tiny(size);

@@ -4,6 +4,7 @@
 // See handle.h. Chunks and directories come from lido_malloc.
 #include "object/handle.h"
 
+#include "check/inject.h"
 #include "os/report.h"
 
 #include <errno.h>
@@ -97,7 +98,12 @@ lido_handle_pool *lido_handle_pool_new(const lido_type *type, const lido_handle_
     pool->alignment = alignment_for(type);
     pool->stride = lido__round_up(type->size, pool->alignment);
     pool->capacity = options->capacity != 0 ? options->capacity : LIDO__NO_SLOT;
-    pool->shift = shift_for(pool->stride, options->capacity);
+    lido__start();    // the options must have been read
+    lido_check_level level = (lido_check_level)lido__options_check_of(pool->name);
+    pool->check = (uint8_t)level;
+    if (level >= LIDO_CHECK_GUARD)
+        pool->source = lido__check_source_new("handle pool", pool->name, pool, type->size, 0);
+    pool->shift = pool->source != NULL ? 0 : shift_for(pool->stride, options->capacity);
     pool->shared = options->threads == LIDO_SHARED;
     pool->at_destroy = options->at_destroy;
     pool->last = UINT32_MAX;
@@ -151,23 +157,29 @@ static lido__chunk_of_objects *chunk_new(lido_handle_pool *pool) {
     lido__chunk_of_objects *chunk =
         (lido__chunk_of_objects *)lido_calloc(1, sizeof *chunk + slots * sizeof(lido__slot));
     if (chunk == NULL) return NULL;
+    if (pool->source != NULL) return chunk;    // its object comes later
     chunk->objects = (char *)lido_aligned_alloc(pool->alignment, slots * pool->stride);
     if (chunk->objects != NULL) return chunk;
     lido_free(chunk);
     return NULL;
 }
 
+static void list_by_address(lido_handle_pool *pool, lido__chunk_of_objects *chunk) {
+    uint32_t place = pool->listed++;
+    for (; place > 0 && pool->by_address[place - 1]->objects > chunk->objects; place--)
+        pool->by_address[place] = pool->by_address[place - 1];
+    pool->by_address[place] = chunk;
+}
+
 static bool add_chunk(lido_handle_pool *pool) {
     lido__directory *directory = room_in_directory(pool);
     if (directory == NULL) return false;
-    uint32_t count = LIDO__ATOMIC_LOAD(&directory->count, relaxed), place = count;    // ours: under the lock
+    uint32_t count = LIDO__ATOMIC_LOAD(&directory->count, relaxed);    // ours: under the lock
     if (count >= (UINT32_MAX >> pool->shift) || !room_by_address(pool, count)) return false;
     lido__chunk_of_objects *chunk = chunk_new(pool);
     if (chunk == NULL) return false;
     chunk->first = count << pool->shift;
-    for (; place > 0 && pool->by_address[place - 1]->objects > chunk->objects; place--)
-        pool->by_address[place] = pool->by_address[place - 1];
-    pool->by_address[place] = chunk;
+    if (pool->source == NULL) list_by_address(pool, chunk);
     directory->chunks[count] = chunk;
     LIDO__ATOMIC_STORE(&directory->count, count + 1, release);    // pairs with the acquire in chunk_of
     return true;
@@ -198,6 +210,36 @@ LIDO_INLINE lido_handle handle_from(uint32_t index, uint32_t generation) {
 LIDO_INLINE uint32_t index_in(lido_handle handle) { return (uint32_t)handle.bits; }
 LIDO_INLINE uint32_t generation_in(lido_handle handle) { return (uint32_t)(handle.bits >> 32); }
 
+// --- in check mode guard and page -----------------------------------------------------------------------------------
+
+static void unlist_by_address(lido_handle_pool *pool, const lido__chunk_of_objects *chunk) {
+    uint32_t place = 0;
+    while (pool->by_address[place] != chunk) place++;
+    pool->listed--;
+    for (; place < pool->listed; place++) pool->by_address[place] = pool->by_address[place + 1];
+}
+
+// A checked block for an object to be. Caller holds the lock. False: the system has no memory, or it fails on demand.
+static bool checked_block_locked(lido_handle_pool *pool, lido__chunk_of_objects *chunk) {
+    if (lido__inject(pool->name)) return false;
+    chunk->objects = (char *)lido__checked_alloc(pool->source, (lido_check_level)pool->check, pool->type.size,
+                                                 pool->alignment, LIDO__CALL_HANDLE, 0);
+    if (chunk->objects == NULL) return false;
+    list_by_address(pool, chunk);
+    return true;
+}
+
+static void checked_block_ends_locked(lido_handle_pool *pool, lido__chunk_of_objects *chunk) {
+    lido__check_claim claim = {
+        .name = "lido_handle_delete", .call = LIDO__CALL_HANDLE, .source = pool->source, .bytes = SIZE_MAX};
+    void *block = chunk->objects;
+    unlist_by_address(pool, chunk);
+    chunk->objects = NULL;
+    lido__checked_free(block, &claim);
+}
+
+// --- taking and giving slots ----------------------------------------------------------------------------------------
+
 // A slot for a new object, counted as live; LIDO__NO_SLOT and ENOMEM if there is none.
 static uint32_t slot_take(lido_handle_pool *pool) {
     uint32_t index = LIDO__NO_SLOT;
@@ -212,6 +254,12 @@ static uint32_t slot_take(lido_handle_pool *pool) {
             index = pool->fresh++;
         }
     }
+    if (LIDO_UNLIKELY(pool->source != NULL) && index != LIDO__NO_SLOT &&
+        !checked_block_locked(pool, chunk_of(pool, index))) {
+        slot_at(pool, index)->next = pool->free;
+        pool->free = index;
+        index = LIDO__NO_SLOT;
+    }
     if (index != LIDO__NO_SLOT && ++pool->live > pool->high_water) pool->high_water = pool->live;
     unlock_if_shared(pool);
     if (index == LIDO__NO_SLOT) errno = ENOMEM;
@@ -222,6 +270,7 @@ static uint32_t slot_take(lido_handle_pool *pool) {
 static void slot_give(lido_handle_pool *pool, uint32_t index, bool used_up) {
     lock_if_shared(pool);
     pool->live--;
+    if (LIDO_UNLIKELY(pool->source != NULL)) checked_block_ends_locked(pool, chunk_of(pool, index));
     if (used_up) {
         pool->retired++;
     } else {
@@ -241,10 +290,18 @@ static bool make_stale(lido_handle_pool *pool, lido_handle handle) {
     return LIDO__ATOMIC_CAS(&slot->generation, &generation, generation + 1, acq_rel);
 }
 
+// True, after a report, if the pool was destroyed in check mode.
+static bool is_dead(const lido_handle_pool *pool, const char *call) {
+    if (LIDO_LIKELY(!pool->dead)) return false;
+    lido__misuse("%s: handle pool '%s' was destroyed before", call, pool->name);
+    return true;
+}
+
 // --- objects --------------------------------------------------------------------------------------------------------
 
 lido_handle lido_handle_new(lido_handle_pool *pool, void *arguments) {
     if (LIDO_UNLIKELY(pool->ending)) {
+        is_dead(pool, "lido_handle_new");
         errno = ECANCELED;
         return (lido_handle){0};
     }
@@ -266,7 +323,10 @@ lido_handle lido_handle_new(lido_handle_pool *pool, void *arguments) {
 void *lido_handle_get(const lido_handle_pool *pool, lido_handle handle) {
     uint32_t index = index_in(handle), generation = generation_in(handle);
     lido__chunk_of_objects *chunk = chunk_of(pool, index);
-    if (LIDO_UNLIKELY(chunk == NULL)) return NULL;
+    if (LIDO_UNLIKELY(chunk == NULL)) {
+        is_dead(pool, "lido_handle_get");
+        return NULL;
+    }
     uint32_t place = place_in_chunk(pool, index);
     uint32_t present = LIDO__ATOMIC_LOAD(&chunk->slots[place].generation, acquire);    // (H2)
     if (LIDO_UNLIKELY(present != generation || generation % 2 == 0)) return NULL;
@@ -281,7 +341,9 @@ static bool end_object(lido_handle_pool *pool, lido_handle handle, bool destroy)
     return true;
 }
 
-bool lido_handle_delete(lido_handle_pool *pool, lido_handle handle) { return end_object(pool, handle, true); }
+bool lido_handle_delete(lido_handle_pool *pool, lido_handle handle) {
+    return !is_dead(pool, "lido_handle_delete") && end_object(pool, handle, true);
+}
 void lido__handle_cancel(lido_handle_pool *pool, lido_handle handle) { end_object(pool, handle, false); }
 
 // --- by address -----------------------------------------------------------------------------------------------------
@@ -291,9 +353,9 @@ static uint32_t chunk_count(lido_handle_pool *pool) {
     return directory != NULL ? LIDO__ATOMIC_LOAD(&directory->count, relaxed) : 0;    // exact under the lock
 }
 
-// The chunk around p, or NULL. Caller holds the lock.
-static const lido__chunk_of_objects *chunk_around(lido_handle_pool *pool, uintptr_t p) {
-    uint32_t low = 0, high = chunk_count(pool);
+// How many chunks start at or before p: the place of the next one.
+static uint32_t chunks_up_to(const lido_handle_pool *pool, uintptr_t p) {
+    uint32_t low = 0, high = pool->listed;
     while (low < high) {    // chunks below `low` start at or before p
         uint32_t middle = low + (high - low) / 2;
         if ((uintptr_t)pool->by_address[middle]->objects <= p)
@@ -301,8 +363,14 @@ static const lido__chunk_of_objects *chunk_around(lido_handle_pool *pool, uintpt
         else
             high = middle;
     }
-    if (low == 0) return NULL;
-    const lido__chunk_of_objects *chunk = pool->by_address[low - 1];
+    return low;
+}
+
+// The chunk around p, or NULL. Caller holds the lock.
+static const lido__chunk_of_objects *chunk_around(lido_handle_pool *pool, uintptr_t p) {
+    uint32_t behind = chunks_up_to(pool, p);
+    if (behind == 0) return NULL;
+    const lido__chunk_of_objects *chunk = pool->by_address[behind - 1];
     return p - (uintptr_t)chunk->objects < pool->stride << pool->shift ? chunk : NULL;
 }
 
@@ -316,11 +384,13 @@ lido_handle lido_handle_of(lido_handle_pool *pool, const void *p) {
     return generation % 2 == 1 ? handle_from(chunk->first + place, generation) : (lido_handle){0};
 }
 
-// Chunks that the visitor adds may move the others on in by_address: those that lie behind the one just visited are found again.
+// Chunks that the visitor adds, or in check mode takes away, move the others in by_address; their addresses stay.
 size_t lido_handle_visit(lido_handle_pool *pool, bool (*visit)(void *, lido_handle, void *), void *context) {
     size_t visited = 0;
-    for (uint32_t i = 0; i < chunk_count(pool); i++) {
+    uintptr_t at = 0;
+    for (uint32_t i; (i = chunks_up_to(pool, at)) < pool->listed;) {
         const lido__chunk_of_objects *chunk = pool->by_address[i];
+        at = (uintptr_t)chunk->objects;
         for (uint32_t place = 0; place < (uint32_t)1 << pool->shift; place++) {
             uint32_t generation = LIDO__ATOMIC_LOAD(&chunk->slots[place].generation, acquire);    // (H2)
             if (generation % 2 == 0) continue;
@@ -328,7 +398,6 @@ size_t lido_handle_visit(lido_handle_pool *pool, bool (*visit)(void *, lido_hand
             if (!visit(chunk->objects + place * pool->stride, handle_from(chunk->first + place, generation), context))
                 return visited;
         }
-        while (pool->by_address[i] != chunk) i++;
     }
     return visited;
 }
@@ -357,21 +426,34 @@ static bool end_visited(void *object, lido_handle handle, void *context) {
 }
 
 static void free_memory(lido_handle_pool *pool) {
+    lido__directory *directory = directory_of(pool), *older;
     uint32_t count = chunk_count(pool);
+    if (pool->source != NULL) lido__checked_end_all(pool->source, 0, LIDO__END_DESTROY);
     for (uint32_t i = 0; i < count; i++) {
-        lido_free(pool->by_address[i]->objects);
-        lido_free(pool->by_address[i]);
+        if (pool->source == NULL) lido_free(directory->chunks[i]->objects);
+        lido_free(directory->chunks[i]);
     }
-    for (lido__directory *directory = directory_of(pool), *older; directory != NULL; directory = older) {
+    for (; directory != NULL; directory = older) {
         older = directory->older;
         lido_free(directory);
     }
     lido_free(pool->by_address);
-    lido_free(pool);
+}
+
+static void free_structure(void *pool) { lido_free(pool); }
+
+// In check mode no handle leads anywhere from now on, and every call says why.
+static void bury(lido_handle_pool *pool) {
+    LIDO__ATOMIC_STORE(&pool->directory, NULL, relaxed);    // nobody else uses the pool
+    pool->by_address = NULL;
+    pool->listed = 0;
+    pool->live = 0;
+    pool->dead = true;
+    lido__check_bury(pool, free_structure);
 }
 
 void lido_handle_pool_destroy(lido_handle_pool *pool) {
-    if (pool == NULL) return;
+    if (pool == NULL || is_dead(pool, "lido_handle_pool_destroy")) return;
     pool->ending = true;
     if (pool->at_destroy == LIDO_LIVE_DESTROYED) {
         lido_handle_visit(pool, end_visited, pool);
@@ -383,4 +465,9 @@ void lido_handle_pool_destroy(lido_handle_pool *pool) {
     }
     unlist_pool(pool);
     free_memory(pool);
+    if (pool->check > LIDO_CHECK_OFF) {
+        bury(pool);
+    } else {
+        lido_free(pool);
+    }
 }

@@ -15,12 +15,16 @@
 //      last + 1           (last: 2^32 - 1, so this is 0) retired: in no list, never odd again
 //      live + free + retired + slots at and above `fresh` + those in the hands of a callback = slots
 //
+// In check mode guard and page a chunk has one slot, and its object is a checked block (check/check.h) from its construction to its
+// end; between two objects there is none, and the chunk is not in by_address.
+//
 // Readers take no lock. A generation that becomes odd releases what the constructor wrote (H1), a reader acquires it (H2). The
 // directory is replaced when it is full, and the old ones are kept until the pool's end, for readers that are still in them.
 #ifndef LIDO_OBJECT_HANDLE_H
 #define LIDO_OBJECT_HANDLE_H
 
 #include "base/atomics.h"
+#include "check/check.h"
 #include "os/lock.h"
 #include "pool/pool.h"
 
@@ -33,7 +37,7 @@ typedef struct lido__slot {
 enum { LIDO__NO_SLOT = UINT32_MAX };
 
 typedef struct lido__chunk_of_objects {
-    char *objects;         // [const]
+    char *objects;         // [const]; in check mode [owner of the slot], NULL without an object
     uint32_t first;        // [const] index of its first slot
     lido__slot slots[];    // [const] of 2^shift
 } lido__chunk_of_objects;
@@ -62,6 +66,10 @@ struct lido_handle_pool {
     uint32_t free, fresh;    // first of the free list; no slot at or above was used
     size_t live, high_water, retired;
     bool ending;
+    uint8_t check;                 // [const] lido_check_level
+    bool dead;                     // destroyed in check mode, and kept to tell of it; `ending` too
+    uint32_t listed;               // chunks in by_address: all of them, in check mode those with an object
+    lido__check_source *source;    // [const] in check mode guard and page; else NULL
     struct lido_handle_pool *next, *previous;    // [lock:objects]
 };
 

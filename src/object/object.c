@@ -137,8 +137,15 @@ static void *construct_in(lido_object_pool *pool, void *block, void *arguments) 
     return NULL;
 }
 
+// Of a pool that is ending: true, after a report if it has ended.
+static LIDO__COLD bool has_ended(const lido_object_pool *pool, const char *call) {
+    if (pool->dead) lido__misuse("%s: object pool '%s' was destroyed before", call, pool->type.name);
+    return true;
+}
+
 static bool may_make(lido_object_pool *pool, const char *call) {
     if (LIDO_UNLIKELY(pool->ending)) {
+        has_ended(pool, call);
         errno = ECANCELED;
         return false;
     }
@@ -151,7 +158,8 @@ void *lido_object_new(lido_object_pool *pool, void *arguments) {
 }
 
 void lido_object_delete(lido_object_pool *pool, void *object) {
-    if (object == NULL || pool->ending || !thread_is_right(pool, "lido_object_delete")) return;
+    if (object == NULL || (pool->ending && has_ended(pool, "lido_object_delete"))) return;
+    if (!thread_is_right(pool, "lido_object_delete")) return;
     if (!is_object_of(pool, object, "lido_object_delete")) return;
     destroy_object(pool, object);
     lido_pool_free(pool->memory, object);
@@ -169,7 +177,8 @@ void *lido_object_acquire(lido_object_pool *pool) {
 }
 
 void lido_object_release(lido_object_pool *pool, void *object) {
-    if (object == NULL || pool->ending || !thread_is_right(pool, "lido_object_release")) return;
+    if (object == NULL || (pool->ending && has_ended(pool, "lido_object_release"))) return;
+    if (!thread_is_right(pool, "lido_object_release")) return;
     if (!is_object_of(pool, object, "lido_object_release")) return;
     if (pool->type.reset != NULL) pool->type.reset(object, pool->type.context);
     int before = errno;
@@ -208,12 +217,14 @@ static void destroy_idle(lido_object_pool *pool) {
 }
 
 size_t lido_object_pool_trim(lido_object_pool *pool) {
+    if (pool->dead && has_ended(pool, "lido_object_pool_trim")) return 0;
     if (!thread_is_right(pool, "lido_object_pool_trim")) return 0;
     destroy_idle(pool);
     return lido_pool_trim(pool->memory);
 }
 
 lido_object_statistics lido_object_pool_stats(lido_object_pool *pool) {
+    if (pool->dead && has_ended(pool, "lido_object_pool_stats")) return (lido_object_statistics){0};
     lido_object_statistics statistics = {.idle = lido__idle_count(pool), .memory = lido_pool_stats(pool->memory)};
     size_t alive = statistics.memory.live;
     statistics.live = alive > statistics.idle ? alive - statistics.idle : 0;
@@ -271,18 +282,29 @@ void lido__object_pool_destroy_objects(lido_object_pool *pool) {
             pool->type.name, live);
 }
 
+static void free_structure(void *pool) { lido_free(pool); }
+
 void lido__object_pool_release(lido_object_pool *pool) {
     while (lido__idle_take(pool, false) != NULL) {
     }
     lido__idle_release(pool);
     lido__objects_unlist(pool);
     lido_pool_reset(pool->memory);
+    bool keeps = pool->memory->check > LIDO_CHECK_OFF;
+    if (keeps) strncpy(pool->name, pool->type.name, LIDO_POOL_NAME_MAX);
     lido_pool_destroy(pool->memory);
-    lido_free(pool);
+    if (keeps) {
+        pool->type.name = pool->name;
+        pool->dead = true;
+        lido__check_bury(pool, free_structure);
+    } else {
+        lido_free(pool);
+    }
 }
 
 void lido_object_pool_destroy(lido_object_pool *pool) {
-    if (pool == NULL || !thread_is_right(pool, "lido_object_pool_destroy")) return;
+    if (pool == NULL || (pool->dead && has_ended(pool, "lido_object_pool_destroy"))) return;
+    if (!thread_is_right(pool, "lido_object_pool_destroy")) return;
     lido__object_pool_end(pool);
     lido__object_pool_destroy_objects(pool);
     lido__object_pool_release(pool);

@@ -33,6 +33,8 @@ struct lido_object_pool {
     unsigned stripe_mask;                 // [const] stripes - 1, a power of two less one
     bool shared, confined;                // [const]
     bool ending;                          // [owner] being destroyed
+    bool dead;                            // [owner] destroyed in check mode, and kept to tell of it; `ending` too
+    char name[LIDO_POOL_NAME_MAX + 1];    // [owner] of the dead one, whose memory is gone
     _Atomic size_t idle_count;            // [atomic:none] kept only if there is an idle_max
     lido_object_pool *next, *previous;    // [lock:objects]
     lido__stripe stripes[LIDO__STRIPES];

@@ -4,8 +4,7 @@
 // Pools in check mode guard and page (way checked): each block is one of check/check.h, and the pool keeps its
 // counts. No slab, no bin; the face is NULL, so that every inline call comes here.
 //
-// A pool that was destroyed while checks are on stays as it is but for its way (dead), so that a later call is told
-// from a call on memory that something else has got since.
+// A pool that was destroyed while checks are on stays for a while as it is but for its way (dead), see check/grave.c.
 #include "pool/checked.h"
 
 #include "os/os.h"
@@ -74,11 +73,14 @@ void lido__checked_pool_end_all(lido_pool *pool, lido__check_end how) {
     if (how == LIDO__END_DESTROY) LIDO__ATOMIC_STORE(&pool->source->ended, 1u, relaxed);    // for reports
 }
 
+static void release_structure(void *pool) { lido__pool_structure_free((lido_pool *)pool); }
+
 void lido__pool_bury(lido_pool *pool) {
     pool->face.free = NULL;
     pool->bin = 0;
     pool->watched = false;
     pool->way = LIDO__WAY_DEAD;
+    lido__check_bury(pool, release_structure);
 }
 
 bool lido__pool_is_dead(const lido_pool *pool, const char *call) {

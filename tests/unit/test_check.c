@@ -11,6 +11,7 @@
 #include "os/os.h"
 
 #include <lido/arena.h>
+#include <lido/handle.h>
 #include <lido/heap.h>
 #include <lido/object.h>
 #include <lido/options.h>
@@ -266,6 +267,68 @@ static void a_destroyed_pool(void **state) {
     }
 }
 
+// Their structures stay for a while, but not for good: a program that makes pools without end does not grow.
+static void many_destroyed_pools(void **state) {
+    (void)state;
+    enum { CYCLES = 3000, KEPT = 256 };
+    static lido_pool *seen[CYCLES];
+    unsigned kinds = 0;
+    for (unsigned i = 0; i < CYCLES; i++) {
+        lido_pool *pool = pool_of(LIDO_CHECK_LIGHT, LIDO_LOCAL, 32);
+        unsigned k = 0;
+        while (k < kinds && seen[k] != pool) k++;
+        if (k == kinds) seen[kinds++] = pool;
+        lido_pool_destroy(pool);
+    }
+    assert_in_range(kinds, KEPT, KEPT + 32);    // structures are taken 16 at a time
+    assert_int_equal(lido_check_leaks(), 0);    // and clears them
+    lido_pool *pool = pool_of(LIDO_CHECK_LIGHT, LIDO_LOCAL, 32);
+    lido_pool_destroy(pool);
+    unit_catch_begin();
+    assert_null(lido_pool_alloc(pool));
+    assert_first(unit_catch_end(), "lido: lido_pool_alloc: pool 'task' was destroyed before");
+}
+
+// Objects of a handle pool come and go in checked blocks; it must still sort and find them.
+static bool note_order(void *object, lido_handle handle, void *context) {
+    uintptr_t *last = (uintptr_t *)context;
+    assert_true((uintptr_t)object > last[0]);
+    last[0] = (uintptr_t)object;
+    last[1]++;
+    if (handle.bits % 3 == 0) lido_handle_delete((lido_handle_pool *)last[2], handle);
+    return true;
+}
+
+static void handles(void **state) {
+    (void)state;
+    enum { COUNT = 200 };
+    lido_handle given[COUNT];
+    for (unsigned level = 1; level < COUNT_OF(levels); level++) {
+        lido_options_set(level == 1 ? "check=guard" : "check=page");
+        lido_handle_pool *pool = lido_handle_pool_new(&(lido_type){.name = "unit", .size = 40}, NULL);
+        for (unsigned i = 0; i < COUNT; i++) given[i] = lido_handle_new(pool, NULL);
+        for (unsigned i = 0; i < COUNT; i += 2) assert_true(lido_handle_delete(pool, given[i]));
+        for (unsigned i = 0; i < COUNT; i += 4) given[i] = lido_handle_new(pool, NULL);
+        for (unsigned i = 0; i < COUNT; i++) {
+            char *object = (char *)lido_handle_get(pool, given[i]);
+            assert_true((object != NULL) == (i % 4 != 2));
+            assert_int_equal(lido_handle_of(pool, object != NULL ? object + 39 : NULL).bits,
+                             object != NULL ? given[i].bits : 0);
+        }
+        uintptr_t order[] = {0, 0, (uintptr_t)pool};
+        assert_int_equal(lido_handle_visit(pool, note_order, order), COUNT / 4 * 3);
+        assert_int_equal(order[1], COUNT / 4 * 3);
+        order[0] = 0;
+        size_t left = lido_handle_pool_stats(pool).live;
+        assert_int_equal(lido_handle_visit(pool, note_order, order), left);
+        lido_handle_pool_destroy(pool);
+        unit_catch_begin();
+        assert_null(lido_handle_get(pool, given[1]));
+        assert_first(unit_catch_end(), "lido: lido_handle_get: handle pool 'unit' was destroyed before");
+        set_up(NULL);
+    }
+}
+
 static void stale_after_reset(void **state) {
     (void)state;
     for (size_t l = 0; l < COUNT_OF(levels); l++) {
@@ -458,6 +521,8 @@ int main(int count, char **arguments) {
         cmocka_unit_test_setup(blocks_rest, set_up),
         cmocka_unit_test_setup(wrong_pools_and_places, set_up),
         cmocka_unit_test_setup(a_destroyed_pool, set_up),
+        cmocka_unit_test_setup(many_destroyed_pools, set_up),
+        cmocka_unit_test_setup(handles, set_up),
         cmocka_unit_test_setup(stale_after_reset, set_up),
         cmocka_unit_test_setup(arenas, set_up),
         cmocka_unit_test_setup(malloc_and_realloc, set_up),
