@@ -4,7 +4,7 @@
 // Who exists: the list of pools, who owns which bin, the start of the library, fork, and what happens when the
 // system refuses memory.
 //
-// The bin owners are read without a lock by frees: a thread that frees a block got it after the pool was made.
+// The bin owners are read without a lock: each is released when its pool is complete.
 #include "pool/thread.h"
 
 #include "base/options.h"
@@ -21,7 +21,7 @@ static lido__lock the_lock, making_lock;
 #define LOCK() lido__lock_acquire(&the_lock, LIDO__RANK_REGISTRY)
 #define UNLOCK() lido__lock_release(&the_lock, LIDO__RANK_REGISTRY)
 
-_Atomic(lido_pool *) lido__pools_of_bins[LIDO__BIN_COUNT];    // [lock:registry] written; read relaxed, see above
+_Atomic(lido_pool *) lido__pools_of_bins[LIDO__BIN_COUNT];    // [lock:registry] written; read without
 static lido_pool *all_pools;                                  // [lock:registry]
 
 lido__lock *lido__registry_lock(void) { return &the_lock; }
@@ -54,7 +54,8 @@ void lido__registry_add(lido_pool *pool) {
     if (all_pools != NULL) all_pools->previous = pool;
     all_pools = pool;
     if (pool->bin != 0) {
-        LIDO__ATOMIC_STORE(&lido__pools_of_bins[pool->bin / LIDO__BIN_BYTES], pool, relaxed);
+        LIDO__ATOMIC_STORE(&lido__pools_of_bins[pool->bin / LIDO__BIN_BYTES], pool,
+                           release);    // pairs with lido__pool_at_entry
         lido__thread_note_entry_locked(pool->bin);
     }
     UNLOCK();
@@ -62,7 +63,7 @@ void lido__registry_add(lido_pool *pool) {
 
 void lido__registry_name(unsigned entry, lido_pool *pool) {
     LOCK();
-    LIDO__ATOMIC_STORE(&lido__pools_of_bins[entry / LIDO__BIN_BYTES], pool, relaxed);
+    LIDO__ATOMIC_STORE(&lido__pools_of_bins[entry / LIDO__BIN_BYTES], pool, release);    // as above
     UNLOCK();
 }
 

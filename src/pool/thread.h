@@ -69,10 +69,11 @@ LIDO_INLINE lido__bin_back *lido__bin_back_at(lido__thread *thread, unsigned ent
     return &thread->backs[entry / LIDO__BIN_BYTES];
 }
 
-// Which pool owns a bin; NULL for none. relaxed: see registry.c.
+// Which pool owns a bin; NULL for none.
 extern LIDO__HIDDEN _Atomic(lido_pool *) lido__pools_of_bins[LIDO__BIN_COUNT];
 LIDO_INLINE lido_pool *lido__pool_at_entry(unsigned entry) {
-    return LIDO__ATOMIC_LOAD(&lido__pools_of_bins[entry / LIDO__BIN_BYTES], relaxed);
+    // acquire, pairs with the releases in registry.c: who has no block of the pool yet asks too (check mode light)
+    return LIDO__ATOMIC_LOAD(&lido__pools_of_bins[entry / LIDO__BIN_BYTES], acquire);
 }
 
 // The common half of an allocation: 7 instructions. NULL: take the slow half.
