@@ -31,10 +31,11 @@ LIDO__HIDDEN void lido__frame_of(void *pc, lido__frame *frame);
 // the function around it. False, and the frame as it was: there is none.
 LIDO__HIDDEN bool lido__frame_outward(lido__frame *frame);
 
-// The command that is started is the one of the option symbolizer: a path, or a name for PATH. If it cannot be run,
+// The command that is started is the one of the option symbolizer: a path, a name for PATH, or "none". If it cannot be run,
 // bin/lido beside the library or the program is tried; if that is not there either, frames are known without lines.
 
-// For one report. False: another report has it open, this one's frames are known without lines, and _close is not due.
+// For one report. False: another report has it open, or none is wanted; this one's frames are known without lines, and _close is
+// not due.
 // The process is started by the first question. A question that takes over 5 seconds ends it, quietly.
 LIDO__HIDDEN bool lido__symbolizer_open(void);
 LIDO__HIDDEN void lido__symbolizer_close(void);

@@ -243,6 +243,7 @@ bool lido__symbolizer_is_mine(void) {
 
 bool lido__symbolizer_open(void) {
     uint32_t nobody = 0;
+    if (strcmp(lido__option_texts_now.symbolizer, "none") == 0) return false;
     // acquire, pairs with the release in lido__symbolizer_close
     if (!LIDO__ATOMIC_CAS(&owner, &nobody, lido__os_thread_id(), acquire)) return false;
     now.state = NOT_STARTED;

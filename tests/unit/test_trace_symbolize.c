@@ -326,6 +326,21 @@ static void append_name(const lido__frame *frame, size_t number, bool inlined, v
     assert_ptr_equal(context, names);
 }
 
+static void none_wanted(void **state) {
+    (void)state;
+    use_script("read -r line; printf 'f\\tfile\\t1\\n'; sleep 0.1");
+    lido_options_set("symbolizer=none");
+    assert_false(lido__symbolizer_open());
+    lido__frame frame;
+    lido__frame_of(pcs[0], &frame);
+    assert_string_equal(frame.function, "descend");
+    assert_int_equal(frame.line, 0);
+    assert_no_child();
+    lido_options_set("symbolizer=-");
+    assert_true(lido__symbolizer_open());
+    lido__symbolizer_close();
+}
+
 static void ends_of_a_stack(void **state) {
     (void)state;
     caller();
@@ -383,6 +398,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(its_environment),
         cmocka_unit_test(nonsense),
         cmocka_unit_test(one_that_hangs),
+        cmocka_unit_test(none_wanted),
         cmocka_unit_test(ends_of_a_stack),
         cmocka_unit_test(the_real_one),
         cmocka_unit_test(absent),
