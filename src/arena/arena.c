@@ -6,6 +6,7 @@
 
 #include "base/atomics.h"
 #include "check/inject.h"
+#include "os/report.h"
 
 #include <errno.h>
 #include <lido/heap.h>
@@ -78,6 +79,9 @@ static uint64_t first_serial(void) {
 // An arena over a buffer keeps to it: what is there is the caller's to check.
 static void check_if_asked(lido_arena *arena, lido__arena_home home) {
     arena->check = (uint8_t)lido__check_now();
+    if (LIDO_LIKELY(arena->check == LIDO_CHECK_OFF)) return;
+    arena->told_home = home;
+    arena->home = LIDO__HOME_TOLD;
     if (arena->check < LIDO_CHECK_GUARD || arena->fixed || home == LIDO__HOME_CALLER) return;
     arena->source = lido__check_source_new("arena", arena->name, arena, 0, 0);
     arena->face.next = arena->face.limit;
@@ -127,6 +131,42 @@ static void give_block_back(lido_arena *parent, lido__chunk *home) {
     parent->face.next = (char *)home;
 }
 
+// A guess: 256 graves (check/grave.c) so hold at most 16 MiB.
+enum { KEPT_HOME_MAX = 64 << 10 };
+
+static void free_home(void *home) { lido_free(home); }
+
+// True if the structure stays for later calls to be told; then its home is taken care of. One from the parent's stock is no longer
+// part of what the parents hold.
+static bool stays_dead(lido_arena *arena, lido__chunk *home) {
+    arena->dead = arena->unwinding = arena->fixed = true;
+    arena->face.next = arena->face.limit;
+    if (arena->source == NULL) arena->source = &lido__check_malloc_source;
+    bool ours = arena->told_home == LIDO__HOME_MALLOC || arena->told_home == LIDO__HOME_STOCK;
+    if (!ours || home->bytes > KEPT_HOME_MAX) return false;
+    for (lido_arena *above = arena->parent; above != NULL; above = above->parent) above->held -= home->bytes;
+    lido__check_bury(home, free_home);
+    return true;
+}
+
+bool lido__arena_is_dead(const lido_arena *arena, const char *call) {
+    if (LIDO_LIKELY(!arena->dead)) return false;
+    lido__misuse("%s: arena '%s' was freed before", call, arena->name);
+    return true;
+}
+
+static void give_home(lido_arena *arena, lido__chunk *home, lido__arena_home from) {
+    switch (from) {
+        case LIDO__HOME_MALLOC: lido_free(home); break;
+        case LIDO__HOME_STOCK: lido__arena_keep(arena->parent, home); break;
+        case LIDO__HOME_BLOCK: give_block_back(arena->parent, home); break;
+        case LIDO__HOME_CALLER: break;
+        case LIDO__HOME_TOLD:
+            if (!stays_dead(arena, home)) give_home(arena, home, arena->told_home);
+            break;
+    }
+}
+
 // No longer in the parent's list of cleanups.
 static void bury(lido_arena *arena) {
     if (!lido__arena_unwind(arena, 0, "lido_arena_free")) return;
@@ -134,12 +174,7 @@ static void bury(lido_arena *arena) {
     lido__chunk *home = lido__arena_home_chunk(arena);
     lido__arena_drop_to(arena, home);
     lido_arena_trim(arena, 0);
-    switch (arena->home) {
-        case LIDO__HOME_MALLOC: lido_free(home); break;
-        case LIDO__HOME_STOCK: lido__arena_keep(arena->parent, home); break;
-        case LIDO__HOME_BLOCK: give_block_back(arena->parent, home); break;
-        case LIDO__HOME_CALLER: break;
-    }
+    give_home(arena, home, arena->home);
 }
 
 void lido_arena_free(lido_arena *arena) {
@@ -163,6 +198,10 @@ static void *alloc_here(lido_arena *arena, size_t alignment, size_t size) {
 
 static void *lido__arena_alloc_checked(lido_arena *arena, size_t alignment, size_t size) {
     void *block = NULL;
+    if (lido__arena_is_dead(arena, "lido_arena_alloc")) {
+        errno = EINVAL;
+        return NULL;
+    }
     if (!lido__inject(arena->name) &&
         size <= arena->limit_bytes - lido__min(arena->held + arena->source->live_bytes, arena->limit_bytes))
         block = lido__checked_alloc(arena->source, (lido_check_level)arena->check, size, alignment, LIDO__CALL_ARENA,
@@ -199,9 +238,9 @@ void *lido_arena_calloc(lido_arena *arena, size_t count, size_t size) {
     return block != NULL ? memset(block, 0, bytes) : NULL;
 }
 
-bool lido_arena_resize(lido_arena *arena, void *p, size_t old_size, size_t new_size) {
+LIDO_INLINE bool resize(lido_arena *arena, void *p, size_t old_size, size_t new_size, const char *call) {
     size_t old_bytes = lido__max(old_size, 1), bytes = lido__max(new_size, 1);
-    if (LIDO_UNLIKELY(arena->source != NULL)) return bytes <= old_bytes;
+    if (LIDO_UNLIKELY(arena->source != NULL)) return !lido__arena_is_dead(arena, call) && bytes <= old_bytes;
     if ((char *)p + old_bytes != arena->face.next) return bytes <= old_bytes;
     if (bytes > (size_t)(arena->face.limit - (char *)p)) return false;
     if (bytes < old_bytes) lido__arena_note_high(arena);
@@ -209,9 +248,13 @@ bool lido_arena_resize(lido_arena *arena, void *p, size_t old_size, size_t new_s
     return true;
 }
 
+bool lido_arena_resize(lido_arena *arena, void *p, size_t old_size, size_t new_size) {
+    return resize(arena, p, old_size, new_size, "lido_arena_resize");
+}
+
 void *lido_arena_realloc(lido_arena *arena, void *p, size_t old_size, size_t new_size) {
     if (p == NULL) return lido_arena_alloc(arena, new_size);
-    if (lido_arena_resize(arena, p, old_size, new_size)) return p;
+    if (resize(arena, p, old_size, new_size, "lido_arena_realloc")) return p;
     void *moved = lido_arena_alloc(arena, new_size);
     return moved != NULL ? memcpy(moved, p, old_size) : NULL;
 }
@@ -219,6 +262,7 @@ void *lido_arena_realloc(lido_arena *arena, void *p, size_t old_size, size_t new
 // --- questions ------------------------------------------------------------------------------------------------------
 
 static bool owns_checked(const lido_arena *arena, const void *p) {
+    if (lido__arena_is_dead(arena, "lido_arena_owns")) return false;
     const lido__checked *record = lido__checked_find(p);
     if (record == NULL || record->source != arena->source) return false;
     // relaxed: the arena's thread asks
@@ -254,12 +298,16 @@ lido_arena_statistics lido_arena_stats(const lido_arena *arena) {
 
 const char *lido_arena_name(const lido_arena *arena) { return arena->name; }
 
+static lido__arena_home home_of(const lido_arena *arena) {
+    return arena->home == LIDO__HOME_TOLD ? arena->told_home : arena->home;
+}
+
 static size_t held_by_children(const lido_arena *arena) {
     size_t bytes = 0;
     for (const lido__cleanup *cleanup = arena->cleanups; cleanup != NULL; cleanup = cleanup->older) {
         if (cleanup->call != die_with_parent) continue;
         const lido_arena *child = (const lido_arena *)cleanup->argument;
-        bytes += child->held - (child->home == LIDO__HOME_STOCK ? 0 : lido__arena_home_chunk(child)->bytes);
+        bytes += child->held - (home_of(child) == LIDO__HOME_STOCK ? 0 : lido__arena_home_chunk(child)->bytes);
     }
     return bytes;
 }

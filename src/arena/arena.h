@@ -29,6 +29,10 @@
 // In check mode guard and page each block is a checked one (check/check.h), stamped with the serial of its moment: a rewind
 // ends those with stamps at or above the mark's. The chunks are as good as empty then, and the face has no room.
 //
+// An arena that was freed in check mode, light and up, stays readable for a while (check/grave.c), so that a later call is told. It
+// is `dead`; its face has no room, `source` is not NULL, and `unwinding` and `fixed` are true: so every call comes by a branch that it
+// takes rarely anyhow. Where the home is a block of somebody else's, this holds until that memory is used again.
+//
 // Threads: one at a time, for a tree of parents and children.
 #ifndef LIDO_ARENA_ARENA_H
 #define LIDO_ARENA_ARENA_H
@@ -59,6 +63,7 @@ typedef enum lido__arena_home {
     LIDO__HOME_STOCK,     // of the parent
     LIDO__HOME_BLOCK,     // of the parent
     LIDO__HOME_CALLER,    // stays
+    LIDO__HOME_TOLD,      // in check mode: `told_home` says it
 } lido__arena_home;
 
 typedef struct lido__arena_slot {
@@ -78,11 +83,12 @@ struct lido_arena {
     lido__arena_slot marks[LIDO__ARENA_SLOTS];
     lido_arena *parent;                    // [const]
     lido__cleanup death;                   // in the parent's list
-    lido__arena_home home;                 // [const]
-    lido__check_source *source;            // [const] NULL: not checked
-    bool fixed;                            // [const]
+    lido__arena_home home, told_home;      // [const]
+    lido__check_source *source;            // [const] until it is dead; NULL: not checked
+    bool fixed;                            // likewise
     uint8_t check;                         // [const] lido_check_level
     bool unwinding;                        // cleanups are running
+    bool dead;                             // freed in check mode, see above
     char name[LIDO_ARENA_NAME_MAX + 1];    // [const]
 };
 _Static_assert(offsetof(lido_arena, face) == 0, "the inline halves look at the start");
@@ -118,6 +124,9 @@ LIDO__HIDDEN bool lido__arena_rewind(lido_arena *arena, lido_arena_point point);
 LIDO__HIDDEN bool lido__arena_unwind(lido_arena *arena, uint64_t stamp, const char *call);
 LIDO__HIDDEN void lido__cleanup_link(lido_arena *arena, lido__cleanup *cleanup, void (*call)(void *), void *argument);
 LIDO__HIDDEN void lido__cleanup_unlink(lido_arena *arena, lido__cleanup *cleanup);
+
+// True, after a report, if the arena was freed in check mode.
+LIDO__HIDDEN bool lido__arena_is_dead(const lido_arena *arena, const char *call);
 
 // Walks everything and returns whether the invariants above hold. For tests.
 LIDO__HIDDEN bool lido__arena_verify(const lido_arena *arena);

@@ -120,6 +120,9 @@ size_t lido_arena_trim(lido_arena *arena, size_t keep_bytes) {
         }
     }
     // what was taken for a peak that is over says nothing about what comes
-    if (arena->spares == NULL && arena->current == lido__arena_home_chunk(arena)) arena->growth = arena->growth_first;
+    if (arena->spares == NULL && arena->current == lido__arena_home_chunk(arena)) {
+        arena->growth = arena->growth_first;
+        if (LIDO_UNLIKELY(arena->dead)) lido__arena_is_dead(arena, "lido_arena_trim");
+    }
     return given;
 }

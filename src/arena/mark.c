@@ -30,11 +30,13 @@ static bool in_use(const lido_arena *arena, const lido_arena_point *point) {
 
 static bool check_mark(const lido_arena *arena, const lido_arena_point *point) {
     if (LIDO_UNLIKELY(point->arena != arena)) {
+        if (lido__arena_is_dead(arena, "lido_arena_rewind")) return false;
         lido__misuse("lido_arena_rewind(\"%s\" at %p): the mark is of another arena, %p", arena->name,
                      (const void *)arena, (void *)point->arena);
         return false;
     }
     if (LIDO_UNLIKELY(has_ended(arena, point) || !in_use(arena, point))) {
+        if (lido__arena_is_dead(arena, "lido_arena_rewind")) return false;
         lido__misuse("lido_arena_rewind(\"%s\" at %p): the mark has ended, by a reset or a rewind to an earlier mark",
                      arena->name, (const void *)arena);
         return false;
@@ -83,6 +85,7 @@ void lido__cleanup_unlink(lido_arena *arena, lido__cleanup *cleanup) {
 
 bool lido__arena_unwind(lido_arena *arena, uint64_t stamp, const char *call) {
     if (LIDO_UNLIKELY(arena->unwinding)) {
+        if (lido__arena_is_dead(arena, call)) return false;
         lido__misuse("%s(\"%s\" at %p): called from one of its own cleanups", call, arena->name, (void *)arena);
         return false;
     }

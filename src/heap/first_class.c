@@ -8,6 +8,7 @@
 #include "heap/bump.h"
 #include "heap/checked.h"
 #include "os/report.h"
+#include "pool/watched.h"
 #include "slab/mapping.h"
 #include "slab/slab_list.h"
 
@@ -16,13 +17,14 @@
 #include <string.h>
 
 struct lido_heap {
-    lido__lock lock;                      // used if shared
-    bool shared;                          // [const]
-    char name[LIDO_POOL_NAME_MAX + 1];    // [const]
-    lido__check_source *source;           // [const] in check mode guard and page; else NULL
-    bool dead;                            // destroyed in check mode, and kept to tell of it; `source` is not NULL then
-    bool bumps;                           // [const] small blocks come from `bump`, and there are no pools
-    lido__bump bump;                      // [lock:heap]
+    lido__lock lock;                        // used if shared
+    bool shared;                            // [const]
+    char name[LIDO_POOL_NAME_MAX + 1];      // [const]
+    lido__check_source *source;             // [const] in check mode guard and page; else NULL
+    bool checks;                            // [const] made in check mode, at any level: no call takes the short way
+    bool dead;                              // destroyed in check mode, and kept to tell of it; `checks` is true then
+    bool bumps;                             // [const] small blocks come from `bump`, and there are no pools
+    lido__bump bump;                        // [lock:heap]
     lido_pool *pools[LIDO__CLASS_COUNT];    // [lock:heap] NULL until used
     lido__lock large_lock;
     lido__slab *large;             // [lock:large]
@@ -87,6 +89,7 @@ lido_heap *lido_heap_new(const lido_heap_options *options) {
     heap->shared = options->threads == LIDO_SHARED;
     heap->bumps = options->bump;
     strncpy(heap->name, options->name != NULL ? options->name : defaults.name, LIDO_POOL_NAME_MAX);
+    heap->checks = lido__check_now() != LIDO_CHECK_OFF;
     if (lido__heap_is_checked()) heap->source = lido__check_source_new("heap", heap->name, heap, 0, 0);
     list_heap(heap);
     return heap;
@@ -134,8 +137,7 @@ void lido_heap_destroy(lido_heap *heap) {
         lido_free(heap);
         return;
     }
-    heap->dead = true;
-    if (heap->source == NULL) heap->source = &lido__check_malloc_source;    // so that every call looks
+    heap->checks = heap->dead = true;
     lido__check_bury(heap, free_structure);
 }
 
@@ -194,27 +196,14 @@ static void *small_alloc(lido_heap *heap, size_t size) {
     return block;
 }
 
-static void *checked_alloc(lido_heap *heap, size_t size, size_t alignment) {
-    if (!is_dead(heap, "lido_heap_alloc"))
-        return lido__heap_checked_alloc(heap->source, size, alignment, LIDO__CALL_MALLOC);
-    errno = EINVAL;
-    return NULL;
-}
-
-void *lido_heap_alloc(lido_heap *heap, size_t size) {
-    if (LIDO_UNLIKELY(heap->source != NULL)) return checked_alloc(heap, size, 1);
+LIDO_INLINE void *plain_alloc(lido_heap *heap, size_t size) {
     if (size <= LIDO__SMALL_MAX) return small_alloc(heap, size != 0 ? size : 1);
     bool zero;
     return lido__large_alloc(size, 1, heap, &zero);
 }
 
-void *lido_heap_alloc_aligned(lido_heap *heap, size_t alignment, size_t size) {
-    if (!lido__is_power_of_two(alignment)) {
-        errno = EINVAL;
-        return NULL;
-    }
-    if (alignment <= 16) return lido_heap_alloc(heap, size);
-    if (LIDO_UNLIKELY(heap->source != NULL)) return checked_alloc(heap, size, alignment);
+// Requires: alignment > 16.
+LIDO_INLINE void *plain_alloc_aligned(lido_heap *heap, size_t alignment, size_t size) {
     if (size == 0) size = 1;
     if (size <= LIDO__SMALL_MAX && alignment <= LIDO__SMALL_MAX && lido__round_up(size, alignment) <= LIDO__SMALL_MAX) {
         if (heap->bumps) return bump_alloc(heap, size, alignment);
@@ -224,20 +213,68 @@ void *lido_heap_alloc_aligned(lido_heap *heap, size_t alignment, size_t size) {
     return lido__large_alloc(size, alignment, heap, &zero);
 }
 
+static LIDO__NOINLINE void *checked_alloc(lido_heap *heap, size_t size, size_t alignment) {
+    if (is_dead(heap, "lido_heap_alloc")) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (heap->source != NULL) return lido__heap_checked_alloc(heap->source, size, alignment, LIDO__CALL_MALLOC);
+    return alignment <= 16 ? plain_alloc(heap, size) : plain_alloc_aligned(heap, alignment, size);
+}
+
+void *lido_heap_alloc(lido_heap *heap, size_t size) {
+    return LIDO_UNLIKELY(heap->checks) ? checked_alloc(heap, size, 1) : plain_alloc(heap, size);
+}
+
+void *lido_heap_alloc_aligned(lido_heap *heap, size_t alignment, size_t size) {
+    if (!lido__is_power_of_two(alignment)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (alignment <= 16) return lido_heap_alloc(heap, size);
+    return LIDO_UNLIKELY(heap->checks) ? checked_alloc(heap, size, alignment)
+                                       : plain_alloc_aligned(heap, alignment, size);
+}
+
+static void *move_to(void *moved, void *p, size_t old_bytes, size_t size) {
+    if (moved == NULL) return NULL;
+    memcpy(moved, p, lido__min(old_bytes, size));
+    lido_free(p);
+    return moved;
+}
+
+// Of a block that is watched, of this heap or another: false, after a report, if it is not alive. Large blocks that were freed have
+// no start any more. Requires: p is the start of a block.
+static bool is_alive(const void *p, const char *call) {
+    if (!lido__entry_is_slab(lido__window_entry(p))) return true;
+    const lido__slab *slab = lido__slab_of(p);
+    if (slab->kind != LIDO__RUN_SLAB || slab->set == NULL) return true;
+    return lido__watch_require(lido__pool_of_set(slab->set), p, call);
+}
+
+static LIDO__NOINLINE void *checked_realloc(lido_heap *heap, void *p, size_t size) {
+    static const char call[] = "lido_heap_realloc";
+    if (is_dead(heap, call)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    size_t old_bytes = lido__usable_size(p, call);
+    if (old_bytes == 0 || !is_alive(p, call)) return NULL;
+    if (heap->source == NULL && size <= old_bytes && size >= old_bytes / 2) return p;
+    return move_to(checked_alloc(heap, size, 1), p, old_bytes, size);
+}
+
 void *lido_heap_realloc(lido_heap *heap, void *p, size_t size) {
     if (p == NULL) return lido_heap_alloc(heap, size);
     if (size == 0) {
         lido_free(p);
         return NULL;
     }
+    if (LIDO_UNLIKELY(heap->checks)) return checked_realloc(heap, p, size);
     size_t old_bytes = lido__usable_size(p, "lido_heap_realloc");
     if (old_bytes == 0) return NULL;    // no block of lido: reported
-    if (size <= old_bytes && size >= old_bytes / 2 && heap->source == NULL) return p;
-    void *moved = lido_heap_alloc(heap, size);
-    if (moved == NULL) return NULL;
-    memcpy(moved, p, lido__min(old_bytes, size));
-    lido_free(p);
-    return moved;
+    if (size <= old_bytes && size >= old_bytes / 2) return p;
+    return move_to(plain_alloc(heap, size), p, old_bytes, size);
 }
 
 void lido_heap_free(lido_heap *heap, void *p) {

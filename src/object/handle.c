@@ -19,11 +19,11 @@ enum {
     DIRECTORY_FIRST = 16,
 };
 
-LIDO_INLINE void lock_if_shared(lido_handle_pool *pool) {
-    if (pool->shared) lido__lock_acquire(&pool->lock, LIDO__RANK_HANDLES);
+LIDO_INLINE void lock_if_needed(lido_handle_pool *pool) {
+    if (pool->locks) lido__lock_acquire(&pool->lock, LIDO__RANK_HANDLES);
 }
-LIDO_INLINE void unlock_if_shared(lido_handle_pool *pool) {
-    if (pool->shared) lido__lock_release(&pool->lock, LIDO__RANK_HANDLES);
+LIDO_INLINE void unlock_if_needed(lido_handle_pool *pool) {
+    if (pool->locks) lido__lock_release(&pool->lock, LIDO__RANK_HANDLES);
 }
 
 // --- fork -----------------------------------------------------------------------------------------------------------
@@ -104,7 +104,8 @@ lido_handle_pool *lido_handle_pool_new(const lido_type *type, const lido_handle_
     if (level >= LIDO_CHECK_GUARD)
         pool->source = lido__check_source_new("handle pool", pool->name, pool, type->size, 0);
     pool->shift = pool->source != NULL ? 0 : shift_for(pool->stride, options->capacity);
-    pool->shared = options->threads == LIDO_SHARED;
+    pool->locks = options->threads == LIDO_SHARED || pool->source != NULL;
+    pool->rare = pool->source != NULL;
     pool->at_destroy = options->at_destroy;
     pool->last = UINT32_MAX;
     pool->free = LIDO__NO_SLOT;
@@ -164,11 +165,25 @@ static lido__chunk_of_objects *chunk_new(lido_handle_pool *pool) {
     return NULL;
 }
 
+// How many listed chunks start at or before p: the place of the next one.
+static uint32_t chunks_up_to(const lido_handle_pool *pool, uintptr_t p) {
+    uint32_t low = 0, high = pool->listed;
+    while (low < high) {    // chunks below `low` start at or before p
+        uint32_t middle = low + (high - low) / 2;
+        if ((uintptr_t)pool->by_address[middle]->objects <= p)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void list_by_address(lido_handle_pool *pool, lido__chunk_of_objects *chunk) {
-    uint32_t place = pool->listed++;
-    for (; place > 0 && pool->by_address[place - 1]->objects > chunk->objects; place--)
-        pool->by_address[place] = pool->by_address[place - 1];
-    pool->by_address[place] = chunk;
+    uint32_t place = chunks_up_to(pool, (uintptr_t)chunk->objects);
+    lido__chunk_of_objects **at = &pool->by_address[place];
+    memmove(at + 1, at, (pool->listed - place) * sizeof *at);
+    *at = chunk;
+    pool->listed++;
 }
 
 static bool add_chunk(lido_handle_pool *pool) {
@@ -213,14 +228,14 @@ LIDO_INLINE uint32_t generation_in(lido_handle handle) { return (uint32_t)(handl
 // --- in check mode guard and page -----------------------------------------------------------------------------------
 
 static void unlist_by_address(lido_handle_pool *pool, const lido__chunk_of_objects *chunk) {
-    uint32_t place = 0;
-    while (pool->by_address[place] != chunk) place++;
+    uint32_t place = chunks_up_to(pool, (uintptr_t)chunk->objects) - 1;
+    lido__chunk_of_objects **at = &pool->by_address[place];
     pool->listed--;
-    for (; place < pool->listed; place++) pool->by_address[place] = pool->by_address[place + 1];
+    memmove(at, at + 1, (pool->listed - place) * sizeof *at);
 }
 
 // A checked block for an object to be. Caller holds the lock. False: the system has no memory, or it fails on demand.
-static bool checked_block_locked(lido_handle_pool *pool, lido__chunk_of_objects *chunk) {
+static bool checked_block_begins_locked(lido_handle_pool *pool, lido__chunk_of_objects *chunk) {
     if (lido__inject(pool->name)) return false;
     chunk->objects = (char *)lido__checked_alloc(pool->source, (lido_check_level)pool->check, pool->type.size,
                                                  pool->alignment, LIDO__CALL_HANDLE, 0);
@@ -233,6 +248,7 @@ static void checked_block_ends_locked(lido_handle_pool *pool, lido__chunk_of_obj
     lido__check_claim claim = {
         .name = "lido_handle_delete", .call = LIDO__CALL_HANDLE, .source = pool->source, .bytes = SIZE_MAX};
     void *block = chunk->objects;
+    if (block == NULL) return;    // there was no memory for it
     unlist_by_address(pool, chunk);
     chunk->objects = NULL;
     lido__checked_free(block, &claim);
@@ -240,10 +256,11 @@ static void checked_block_ends_locked(lido_handle_pool *pool, lido__chunk_of_obj
 
 // --- taking and giving slots ----------------------------------------------------------------------------------------
 
-// A slot for a new object, counted as live; LIDO__NO_SLOT and ENOMEM if there is none.
-static uint32_t slot_take(lido_handle_pool *pool) {
+// Both are inline, as what lido_handle_new and lido_handle_delete do is little more. This one gives a slot for a new object, counted
+// as live; LIDO__NO_SLOT and ENOMEM if there is none.
+LIDO_INLINE uint32_t slot_take(lido_handle_pool *pool) {
     uint32_t index = LIDO__NO_SLOT;
-    lock_if_shared(pool);
+    lock_if_needed(pool);
     const lido__directory *directory = directory_of(pool);
     uint32_t slots = directory != NULL ? LIDO__ATOMIC_LOAD(&directory->count, relaxed) << pool->shift : 0;    // ours
     if (pool->live < pool->capacity) {
@@ -254,30 +271,26 @@ static uint32_t slot_take(lido_handle_pool *pool) {
             index = pool->fresh++;
         }
     }
-    if (LIDO_UNLIKELY(pool->source != NULL) && index != LIDO__NO_SLOT &&
-        !checked_block_locked(pool, chunk_of(pool, index))) {
-        slot_at(pool, index)->next = pool->free;
-        pool->free = index;
-        index = LIDO__NO_SLOT;
-    }
     if (index != LIDO__NO_SLOT && ++pool->live > pool->high_water) pool->high_water = pool->live;
-    unlock_if_shared(pool);
+    unlock_if_needed(pool);
     if (index == LIDO__NO_SLOT) errno = ENOMEM;
     return index;
 }
 
 // The slot of an object that has ended goes back, or is retired: then its generation is never odd again.
-static void slot_give(lido_handle_pool *pool, uint32_t index, bool used_up) {
-    lock_if_shared(pool);
+LIDO_INLINE void slot_give(lido_handle_pool *pool, uint32_t index, bool used_up) {
+    if (pool->locks) {
+        lock_if_needed(pool);
+        if (LIDO_UNLIKELY(pool->source != NULL)) checked_block_ends_locked(pool, chunk_of(pool, index));
+    }
     pool->live--;
-    if (LIDO_UNLIKELY(pool->source != NULL)) checked_block_ends_locked(pool, chunk_of(pool, index));
     if (used_up) {
         pool->retired++;
     } else {
         slot_at(pool, index)->next = pool->free;
         pool->free = index;
     }
-    unlock_if_shared(pool);
+    unlock_if_needed(pool);
 }
 
 // Makes a handle stale. True for the one caller who did it.
@@ -299,14 +312,7 @@ static bool is_dead(const lido_handle_pool *pool, const char *call) {
 
 // --- objects --------------------------------------------------------------------------------------------------------
 
-lido_handle lido_handle_new(lido_handle_pool *pool, void *arguments) {
-    if (LIDO_UNLIKELY(pool->ending)) {
-        is_dead(pool, "lido_handle_new");
-        errno = ECANCELED;
-        return (lido_handle){0};
-    }
-    uint32_t index = slot_take(pool);
-    if (LIDO_UNLIKELY(index == LIDO__NO_SLOT)) return (lido_handle){0};
+LIDO_INLINE lido_handle make_in(lido_handle_pool *pool, uint32_t index, void *arguments) {
     int error =
         pool->type.construct != NULL ? pool->type.construct(object_at(pool, index), arguments, pool->type.context) : 0;
     if (LIDO_UNLIKELY(error != 0)) {
@@ -318,6 +324,29 @@ lido_handle lido_handle_new(lido_handle_pool *pool, void *arguments) {
     uint32_t generation = LIDO__ATOMIC_LOAD(&slot->generation, relaxed) + 1;    // the slot is ours
     LIDO__ATOMIC_STORE(&slot->generation, generation, release);                 // (H1)
     return handle_from(index, generation);
+}
+
+static LIDO__NOINLINE lido_handle new_rarely(lido_handle_pool *pool, void *arguments) {
+    if (pool->ending) {
+        is_dead(pool, "lido_handle_new");
+        errno = ECANCELED;
+        return (lido_handle){0};
+    }
+    uint32_t index = slot_take(pool);
+    if (index == LIDO__NO_SLOT) return (lido_handle){0};
+    lock_if_needed(pool);
+    bool has_block = checked_block_begins_locked(pool, chunk_of(pool, index));
+    unlock_if_needed(pool);
+    if (has_block) return make_in(pool, index, arguments);
+    slot_give(pool, index, false);
+    errno = ENOMEM;
+    return (lido_handle){0};
+}
+
+lido_handle lido_handle_new(lido_handle_pool *pool, void *arguments) {
+    if (LIDO_UNLIKELY(pool->rare)) return new_rarely(pool, arguments);
+    uint32_t index = slot_take(pool);
+    return LIDO_LIKELY(index != LIDO__NO_SLOT) ? make_in(pool, index, arguments) : (lido_handle){0};
 }
 
 void *lido_handle_get(const lido_handle_pool *pool, lido_handle handle) {
@@ -342,7 +371,9 @@ static bool end_object(lido_handle_pool *pool, lido_handle handle, bool destroy)
 }
 
 bool lido_handle_delete(lido_handle_pool *pool, lido_handle handle) {
-    return !is_dead(pool, "lido_handle_delete") && end_object(pool, handle, true);
+    if (LIDO_LIKELY(end_object(pool, handle, true))) return true;
+    is_dead(pool, "lido_handle_delete");
+    return false;
 }
 void lido__handle_cancel(lido_handle_pool *pool, lido_handle handle) { end_object(pool, handle, false); }
 
@@ -351,19 +382,6 @@ void lido__handle_cancel(lido_handle_pool *pool, lido_handle handle) { end_objec
 static uint32_t chunk_count(lido_handle_pool *pool) {
     const lido__directory *directory = directory_of(pool);
     return directory != NULL ? LIDO__ATOMIC_LOAD(&directory->count, relaxed) : 0;    // exact under the lock
-}
-
-// How many chunks start at or before p: the place of the next one.
-static uint32_t chunks_up_to(const lido_handle_pool *pool, uintptr_t p) {
-    uint32_t low = 0, high = pool->listed;
-    while (low < high) {    // chunks below `low` start at or before p
-        uint32_t middle = low + (high - low) / 2;
-        if ((uintptr_t)pool->by_address[middle]->objects <= p)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 // The chunk around p, or NULL. Caller holds the lock.
@@ -375,10 +393,13 @@ static const lido__chunk_of_objects *chunk_around(lido_handle_pool *pool, uintpt
 }
 
 lido_handle lido_handle_of(lido_handle_pool *pool, const void *p) {
-    lock_if_shared(pool);
+    lock_if_needed(pool);
     const lido__chunk_of_objects *chunk = chunk_around(pool, (uintptr_t)p);
-    unlock_if_shared(pool);
-    if (chunk == NULL) return (lido_handle){0};
+    unlock_if_needed(pool);
+    if (chunk == NULL) {
+        is_dead(pool, "lido_handle_of");
+        return (lido_handle){0};
+    }
     uint32_t place = (uint32_t)(((uintptr_t)p - (uintptr_t)chunk->objects) / pool->stride);
     uint32_t generation = LIDO__ATOMIC_LOAD(&chunk->slots[place].generation, acquire);    // (H2)
     return generation % 2 == 1 ? handle_from(chunk->first + place, generation) : (lido_handle){0};
@@ -399,11 +420,12 @@ size_t lido_handle_visit(lido_handle_pool *pool, bool (*visit)(void *, lido_hand
                 return visited;
         }
     }
+    if (visited == 0) is_dead(pool, "lido_handle_visit");
     return visited;
 }
 
 lido_handle_statistics lido_handle_pool_stats(lido_handle_pool *pool) {
-    lock_if_shared(pool);
+    lock_if_needed(pool);
     size_t slots = (size_t)chunk_count(pool) << pool->shift;
     lido_handle_statistics statistics = {
         .live = pool->live,
@@ -413,7 +435,8 @@ lido_handle_statistics lido_handle_pool_stats(lido_handle_pool *pool) {
         .object_size = pool->stride,
         .held_bytes = slots * (pool->stride + sizeof(lido__slot)),
     };
-    unlock_if_shared(pool);
+    unlock_if_needed(pool);
+    if (slots == 0) is_dead(pool, "lido_handle_pool_stats");
     return statistics;
 }
 
@@ -454,7 +477,7 @@ static void bury(lido_handle_pool *pool) {
 
 void lido_handle_pool_destroy(lido_handle_pool *pool) {
     if (pool == NULL || is_dead(pool, "lido_handle_pool_destroy")) return;
-    pool->ending = true;
+    pool->ending = pool->rare = true;
     if (pool->at_destroy == LIDO_LIVE_DESTROYED) {
         lido_handle_visit(pool, end_visited, pool);
     } else if (pool->live > 0) {

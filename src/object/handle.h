@@ -55,7 +55,7 @@ struct lido_handle_pool {
     char name[LIDO_POOL_NAME_MAX + 1];
     size_t stride, alignment, capacity;
     unsigned shift;
-    bool shared;
+    bool locks;    // shared, or in check mode guard and page, which so costs the others no look of its own
     lido_live_objects at_destroy;
     uint32_t last;    // the last generation of a slot, odd
     // [lock:handles] but `directory`, which readers load
@@ -66,6 +66,7 @@ struct lido_handle_pool {
     uint32_t free, fresh;    // first of the free list; no slot at or above was used
     size_t live, high_water, retired;
     bool ending;
+    bool rare;                     // ending, or in check mode guard and page: lido_handle_new goes the long way
     uint8_t check;                 // [const] lido_check_level
     bool dead;                     // destroyed in check mode, and kept to tell of it; `ending` too
     uint32_t listed;               // chunks in by_address: all of them, in check mode those with an object

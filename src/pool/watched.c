@@ -6,6 +6,25 @@
 
 #include "os/report.h"
 
+static LIDO__COLD void report(const lido_pool *pool, const void *p, uint8_t was, const char *call) {
+    size_t bytes = pool->slabs.block_bytes;
+    if (was == lido__state_of(LIDO__BLOCK_FREED, p)) {
+        lido__misuse("%s(%p): double free of a block of %z bytes", call, p, bytes);
+    } else {
+        lido__misuse("%s(%p): a block of %z bytes that nobody has; never given out, or ended by a reset of its pool",
+                     call, p, bytes);
+    }
+}
+
+bool lido__watch_require(const lido_pool *pool, const void *p, const char *call) {
+    _Atomic uint8_t *state = pool->watched ? lido__state_if_any(p) : NULL;
+    if (state == NULL) return true;
+    uint8_t is = LIDO__ATOMIC_LOAD(state, relaxed);    // see slab/state.h
+    if (LIDO_LIKELY(is == lido__state_of(LIDO__BLOCK_ALIVE, p))) return true;
+    report(pool, p, is, call);
+    return false;
+}
+
 bool lido__watch_back(const lido_pool *pool, void *p) {
     _Atomic uint8_t *state = lido__state_at(p);
     if (state == NULL) return true;
@@ -16,13 +35,7 @@ bool lido__watch_back(const lido_pool *pool, void *p) {
         LIDO__PROBE4(pool_free, pool, pool->name, p, pool->slabs.block_bytes);
         return true;
     }
-    size_t bytes = pool->slabs.block_bytes;
-    if (was == lido__state_of(LIDO__BLOCK_FREED, p)) {
-        lido__misuse("free(%p): double free of a block of %z bytes", p, bytes);
-    } else {
-        lido__misuse("free(%p): a block of %z bytes that nobody has; never given out, or ended by a reset of its pool",
-                     p, bytes);
-    }
+    report(pool, p, was, "free");
     return false;
 }
 

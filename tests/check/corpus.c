@@ -216,6 +216,15 @@ static void realloc_freed(const family *f) {
     close_all(f);
 }
 
+// It would still fit where it is, so that nothing needs to be copied or freed.
+static void realloc_freed_in_place(const family *f) {
+    void *p = make_block(f, BLOCK_BYTES);
+    end_block(f, p);
+    void *q = f->change(hide(p), BLOCK_BYTES - 8);
+    sink = q != NULL;
+    close_all(f);
+}
+
 static void realloc_interior(const family *f) {
     char *p = make_block(f, BLOCK_BYTES);
     if (f->change(hide(p + 32), 2 * BLOCK_BYTES) == NULL) finish(f, p);
@@ -351,6 +360,10 @@ static void alloc_after_destroy(const family *f) {
     void *p = f->make(BLOCK_BYTES);
     sink = p != NULL;
 }
+static void destroy_again(const family *f) {
+    close_all(f);
+    close_all(f);
+}
 
 // --- what is left ---------------------------------------------------------------------------------------------------
 
@@ -425,6 +438,7 @@ static const struct kind {
     KIND(free_null_8, END),
     KIND(free_null_4096, END),
     KIND(realloc_freed, END | CHANGE),
+    KIND(realloc_freed_in_place, END | CHANGE),
     KIND(realloc_interior, END | CHANGE),
     KIND(free_wrong_pool, ANOTHER),
     KIND(free_wrong_size, SIZED),
@@ -439,6 +453,7 @@ static const struct kind {
     KIND(read_after_destroy, CLOSE),
     KIND(free_after_destroy, CLOSE | END),
     KIND(alloc_after_destroy, CLOSE),
+    KIND(destroy_again, CLOSE),
     KIND(leak, 0),
     KIND(destroy_with_live, CLOSE | ANOTHER)    // a heap or an arena ends with its blocks by right
 };

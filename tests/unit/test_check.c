@@ -325,8 +325,36 @@ static void handles(void **state) {
         unit_catch_begin();
         assert_null(lido_handle_get(pool, given[1]));
         assert_first(unit_catch_end(), "lido: lido_handle_get: handle pool 'unit' was destroyed before");
+        unit_catch_begin();
+        assert_int_equal(lido_handle_of(pool, &order).bits, 0);
+        assert_first(unit_catch_end(), "lido: lido_handle_of: handle pool 'unit' was destroyed before");
+        unit_catch_begin();
+        assert_int_equal(lido_handle_visit(pool, note_order, order), 0);
+        assert_first(unit_catch_end(), "lido: lido_handle_visit: handle pool 'unit' was destroyed before");
+        unit_catch_begin();
+        assert_int_equal(lido_handle_pool_stats(pool).live, 0);
+        assert_first(unit_catch_end(), "lido: lido_handle_pool_stats: handle pool 'unit' was destroyed before");
         set_up(NULL);
     }
+}
+
+// An object for which there is no memory leaves its slot and its place in the capacity to the next one. (The rules are read once in
+// a process: this one fails one allocation of one name.)
+static void handles_without_memory(void **state) {
+    (void)state;
+    lido_options_set("check=guard:fault=at=2,pool=faulty");
+    lido_handle_pool *pool =
+        lido_handle_pool_new(&(lido_type){.name = "faulty", .size = 40}, &(lido_handle_options){.capacity = 2});
+    lido_handle first = lido_handle_new(pool, NULL);
+    errno = 0;
+    assert_int_equal(lido_handle_new(pool, NULL).bits, 0);
+    assert_int_equal(errno, ENOMEM);
+    assert_int_equal(lido_handle_pool_stats(pool).live, 1);
+    assert_non_null(lido_handle_get(pool, lido_handle_new(pool, NULL)));
+    assert_int_equal(lido_handle_new(pool, NULL).bits, 0);    // the capacity
+    assert_true(lido_handle_delete(pool, first));
+    assert_int_equal(lido_handle_pool_stats(pool).slots, 2);
+    lido_handle_pool_destroy(pool);
 }
 
 static void stale_after_reset(void **state) {
@@ -365,6 +393,108 @@ static void arenas(void **state) {
                  (void *)(gone + 3));
     assert_non_null(strstr(caught, ", by rewind:"));
     lido_arena_free(arena);
+}
+
+// Of each call on an arena that was freed: what it says, and that nothing comes of it.
+static void calls_on_a_dead_arena(lido_arena *arena, lido_arena_point mark, void *block) {
+    const char *said = "lido: %s: arena 'request' was freed before";
+    unit_catch_begin();
+    errno = 0;
+    assert_null(lido_arena_alloc(arena, 8));
+    assert_int_equal(errno, EINVAL);
+    assert_first(unit_catch_end(), said, "lido_arena_alloc");
+    unit_catch_begin();
+    assert_null(lido_arena_printf(arena, "%d", 1));
+    assert_first(unit_catch_end(), said, "lido_arena_alloc");
+    unit_catch_begin();
+    assert_int_equal(lido_arena_defer(arena, free, block), -1);
+    assert_first(unit_catch_end(), said, "lido_arena_alloc");
+    unit_catch_begin();
+    assert_false(lido_arena_resize(arena, block, 40, 8));
+    assert_first(unit_catch_end(), said, "lido_arena_resize");
+    unit_catch_begin();
+    assert_null(lido_arena_realloc(arena, block, 40, 80));
+    assert_first(unit_catch_end(), said, "lido_arena_realloc");
+    unit_catch_begin();
+    assert_false(lido_arena_owns(arena, block));
+    assert_first(unit_catch_end(), said, "lido_arena_owns");
+    unit_catch_begin();
+    assert_int_equal(lido_arena_trim(arena, 0), 0);
+    assert_first(unit_catch_end(), said, "lido_arena_trim");
+    unit_catch_begin();
+    lido_arena_rewind(arena, mark);
+    assert_first(unit_catch_end(), said, "lido_arena_rewind");
+    unit_catch_begin();
+    lido_arena_reset(arena);
+    assert_first(unit_catch_end(), said, "lido_arena_reset");
+    unit_catch_begin();
+    lido_arena_free(arena);
+    assert_first(unit_catch_end(), said, "lido_arena_free");
+    unit_catch_begin();
+    assert_null(lido_arena_new(&(lido_arena_options){.parent = arena}));
+    assert_first(unit_catch_end(), said, "lido_arena_alloc");
+}
+
+static void dead_arenas(void **state) {
+    (void)state;
+    static const char *const options[] = {"check=light", "check=guard", "check=page"};
+    for (size_t l = 0; l < COUNT_OF(options); l++) {
+        lido_options_set(options[l]);
+        lido_arena *parent = lido_arena_new(&(lido_arena_options){.name = "parent", .limit_bytes = 1 << 20});
+        size_t held = lido_arena_stats(parent).held_bytes;
+        for (int child = 0; child < 2; child++) {
+            lido_arena *arena =
+                lido_arena_new(&(lido_arena_options){.name = "request", .parent = child == 1 ? parent : NULL});
+            lido_arena_point mark = lido_arena_mark(arena);
+            void *block = hide(lido_arena_alloc(arena, 40));
+            if (child == 1)
+                lido_arena_reset(parent);    // ends its children
+            else
+                lido_arena_free(arena);
+            calls_on_a_dead_arena(arena, mark, block);
+        }
+        // what stays for reports is no longer the parent's
+        assert_int_equal(lido_arena_stats(parent).held_bytes, held);
+        for (int i = 0; i < 2000; i++) {
+            lido_arena *arena = lido_arena_new(&(lido_arena_options){.parent = parent});
+            assert_non_null(arena);
+            assert_non_null(lido_arena_alloc(arena, 5000));
+            lido_arena_free(arena);
+        }
+        lido_arena_free(parent);
+        lido_check_leaks_since(lido_check_moment());    // and so the graves are empty
+        set_up(NULL);
+    }
+}
+
+static void heaps_at_light(void **state) {
+    (void)state;
+    lido_options_set("check=light");
+    for (int bump = 0; bump < 2; bump++) {
+        lido_heap *heap = lido_heap_new(&(lido_heap_options){.name = "unit", .bump = bump});
+        char *kept = lido_heap_realloc(heap, lido_heap_alloc_aligned(heap, 64, 60), 62);
+        assert_int_equal((uintptr_t)kept % 64, 0);    // it fitted
+        kept = lido_heap_realloc(heap, memset(kept, 7, 60), 3000);
+        assert_int_equal(kept[59], 7);
+        void *gone = hide(lido_heap_alloc(heap, 96)), *other = hide(lido_malloc(96));
+        lido_heap_free(heap, gone);
+        lido_free(other);
+        for (size_t size = 90; size <= 900; size *= 10) {    // in place, and moved
+            unit_catch_begin();
+            assert_null(lido_heap_realloc(heap, gone, size));
+            assert_first(unit_catch_end(), "lido: lido_heap_realloc(%p): double free of a block of %d bytes", gone,
+                         bump == 1 ? 104 : 96);
+            unit_catch_begin();
+            assert_null(lido_heap_realloc(heap, other, size));
+            assert_first(unit_catch_end(), "lido: lido_heap_realloc(%p): double free of a block of 96 bytes", other);
+        }
+        lido_heap_destroy(heap);
+        unit_catch_begin();
+        errno = 0;
+        assert_null(lido_heap_realloc(heap, other, 90));
+        assert_int_equal(errno, EINVAL);
+        assert_first(unit_catch_end(), "lido: lido_heap_realloc: heap 'unit' was destroyed before");
+    }
 }
 
 static void malloc_and_realloc(void **state) {
@@ -523,8 +653,11 @@ int main(int count, char **arguments) {
         cmocka_unit_test_setup(a_destroyed_pool, set_up),
         cmocka_unit_test_setup(many_destroyed_pools, set_up),
         cmocka_unit_test_setup(handles, set_up),
+        cmocka_unit_test_setup(handles_without_memory, set_up),
         cmocka_unit_test_setup(stale_after_reset, set_up),
         cmocka_unit_test_setup(arenas, set_up),
+        cmocka_unit_test_setup(dead_arenas, set_up),
+        cmocka_unit_test_setup(heaps_at_light, set_up),
         cmocka_unit_test_setup(malloc_and_realloc, set_up),
         cmocka_unit_test_setup(faults, set_up),
         cmocka_unit_test_setup(threads, set_up),
