@@ -84,7 +84,7 @@ static void check_if_asked(lido_arena *arena, lido__arena_home home) {
     arena->home = LIDO__HOME_TOLD;
     if (arena->check < LIDO_CHECK_GUARD || arena->fixed || home == LIDO__HOME_CALLER) return;
     arena->source = lido__check_source_new("arena", arena->name, arena, 0, 0);
-    arena->face.next = arena->face.limit;
+    if (arena->source != NULL) arena->face.next = arena->face.limit;    // else no memory: as at light
 }
 
 static void bury(lido_arena *arena);
@@ -141,7 +141,7 @@ static void free_home(void *home) { lido_free(home); }
 static bool stays_dead(lido_arena *arena, lido__chunk *home) {
     arena->dead = arena->unwinding = arena->fixed = true;
     arena->face.next = arena->face.limit;
-    if (arena->source == NULL) arena->source = &lido__check_malloc_source;
+    arena->source = &lido__check_malloc_source;
     bool ours = arena->told_home == LIDO__HOME_MALLOC || arena->told_home == LIDO__HOME_STOCK;
     if (!ours || home->bytes > KEPT_HOME_MAX) return false;
     for (lido_arena *above = arena->parent; above != NULL; above = above->parent) above->held -= home->bytes;
@@ -170,7 +170,10 @@ static void give_home(lido_arena *arena, lido__chunk *home, lido__arena_home fro
 // No longer in the parent's list of cleanups.
 static void bury(lido_arena *arena) {
     if (!lido__arena_unwind(arena, 0, "lido_arena_free")) return;
-    if (arena->source != NULL) lido__checked_end_all(arena->source, 0, LIDO__END_DESTROY);
+    if (arena->source != NULL) {
+        lido__checked_end_all(arena->source, 0, LIDO__END_DESTROY);
+        lido__check_source_end(arena->source);
+    }
     lido__chunk *home = lido__arena_home_chunk(arena);
     lido__arena_drop_to(arena, home);
     lido_arena_trim(arena, 0);
@@ -265,8 +268,7 @@ static bool owns_checked(const lido_arena *arena, const void *p) {
     if (lido__arena_is_dead(arena, "lido_arena_owns")) return false;
     const lido__checked *record = lido__checked_find(p);
     if (record == NULL || record->source != arena->source) return false;
-    // relaxed: the arena's thread asks
-    bool live = LIDO__ATOMIC_LOAD(&record->state, relaxed) == LIDO__CHECK_LIVE;
+    bool live = lido__checked_state(record) == LIDO__CHECK_LIVE;
     return live && (const char *)p >= record->block && (const char *)p < record->block + record->bytes;
 }
 

@@ -8,19 +8,24 @@
 //      guard     | 0xFA front | block: 0xCD when new, 0xDD when freed | 0xFB rear |     next to each other in a zone
 //      page      | no access |  0xFA ... block 0xFB.. | no access |                     the block ends at a page's end
 //
-//      state     FREE ──alloc──► LIVE ──free──► RESTING ──evicted, looked over──► FREE
-//                                  └──── BUSY ────┘ while one thread changes it
+//      state     FREE ──► BUSY ──alloc──► LIVE ──free──► BUSY ──► RESTING ──evicted, looked over──► BUSY
 //
-// A freed block rests: it is poisoned (guard) or out of reach (page), and its memory is not used again before
-// `check_rest_kb` of others rest behind it. What was written to it meanwhile is seen when it leaves, or at exit.
+// BUSY is a record that one thread changes; FREE one that was never used, or whose page could not be opened. Who looks at the
+// surroundings of a block that is LIVE or RESTING sets LOOKED beside the state meanwhile; whoever wants to change it waits.
 //
-// Blocks belong to a source: malloc, a pool, an arena. A source has a name for reports, the list of its live blocks, and
-// outlives what it was made for, because blocks do.
+// A freed block rests: it is poisoned (guard) or out of reach (page). Its memory is used again when another of its shape is
+// wanted and `check_rest_kb` rest in all shapes together (paged ones: 4000 blocks; what has a mapping of its own: 64), but never
+// before 64 of its shape rest behind it, or 2 MiB. What was written to it meanwhile is seen when it leaves, or at exit.
 //
-// Invariants: a record is LIVE <=> it is in its source's list, unless that is malloc. RESTING <=> it is in its shape's queue.
+// Blocks belong to a source: malloc, a pool, an arena. A source has a name for reports and the list of its live blocks. It
+// outlives what it was made for, because blocks do, and serves again when the last of them has left its rest.
 //
-// Threads: any, for everything here. Locks: one for each shape, one for each source, none while stacks are walked or memory
-// is filled. Not on any fast path: a checked pool keeps nothing in bins, so that all its calls come to the slow halves.
+// Invariants, of every source but malloc's: a record is LIVE <=> it is in its source's list, and both change under the source's
+// lock, so that the child of a fork has whole lists. A record is RESTING, or about to be, if it is in its shape's queue.
+//
+// Threads: any, for everything here. Locks, all of rank CHECK and never nested but for sources: the list of sources, each
+// source, each shape, the solo zones, the graves; none while stacks are walked or memory is filled. Not on any fast path: a
+// checked pool keeps nothing in bins, so that all its calls come to the slow halves.
 #ifndef LIDO_CHECK_CHECK_H
 #define LIDO_CHECK_CHECK_H
 
@@ -54,6 +59,7 @@ typedef enum lido__check_state {
     LIDO__CHECK_LIVE,
     LIDO__CHECK_BUSY,
     LIDO__CHECK_RESTING,
+    LIDO__CHECK_LOOKED = 0x80,    // beside LIVE or RESTING
 } lido__check_state;
 
 // What ended a block, for reports.
@@ -70,33 +76,40 @@ typedef struct lido__checked lido__checked;
 
 typedef struct lido__check_source {
     lido__lock lock;
-    lido__checked
-        *newest;    // [lock:source] of its live blocks, linked by `older` and `newer`; that of malloc keeps no list
-    _Atomic size_t live;                    // relaxed; [lock:source] written, of malloc by anybody
-    _Atomic size_t live_bytes;              // likewise; as asked for
-    const void *owner;                      // [const] the pool or arena; for malloc NULL
-    const char *kind;                       // [const] "pool", "arena", "heap", "handle pool"; for malloc ""
-    size_t block_bytes;                     // [const] of a pool; else 0
-    uint32_t thread;                        // [const] the one that a confined pool belongs to; 0: any
-    _Atomic uint32_t ended;                 // relaxed: for reports. Owner and all blocks are gone
-    struct lido__check_source *next;        // [const] all sources that were ever made
-    char name[LIDO__CHECK_NAME_MAX + 1];    // [const]
+    lido__checked *newest;               // [lock:source] live blocks, by `older` and `newer`; malloc keeps no list
+    size_t held;                         // [lock:source] records that name it; of malloc not counted
+    _Atomic size_t live;                 // relaxed: for reports
+    _Atomic size_t live_bytes;           // likewise; as asked for
+    const void *owner;                   // [while it serves] the pool or arena; for malloc NULL
+    const char *kind;                    // [likewise] "pool", "arena", "heap", "handle pool"; for malloc ""
+    size_t block_bytes;                  // [likewise] of a pool; else 0
+    uint32_t thread;                     // [likewise] the one that a confined pool belongs to; 0: any
+    _Atomic uint32_t ended;              // [lock:source] written; relaxed. Its owner is gone, and gets no more blocks
+    struct lido__check_source *next;     // [const] all sources there are
+    struct lido__check_source *spare;    // [lock:sources] the next one that may serve again
+    char name[LIDO__CHECK_NAME_MAX + 1];    // [while it serves]
 } lido__check_source;
 
 struct lido__checked {
     char *block;                   // [const while LIVE or RESTING]
     size_t bytes;                  // [likewise] as asked for
     lido__check_source *source;    // [likewise]
-    lido__checked *older,
-        *newer;         // [lock:source] while LIVE; `newer` is the queue's link [lock:shape] while RESTING or FREE
-    uint64_t number;    // [const while LIVE or RESTING] counts the checked allocations of the process
-    uint64_t stamp;     // [likewise] the arena's serial, else 0
+    lido__checked *older;          // [lock:source] while LIVE
+    lido__checked *newer;          // likewise; [lock:shape] the queue's link while RESTING or FREE
+    uint64_t number;               // [const while LIVE or RESTING] counts the checked allocations of the process
+    uint64_t stamp;                // [likewise] the arena's serial, else 0
     uint32_t made_ms, ended_ms;
     uint32_t made_thread, ended_thread;
     uint32_t made_stack, ended_stack;    // ids, see trace/stack.h
-    _Atomic uint8_t state;               // [atomic:checked] lido__check_state
+    _Atomic uint8_t state;               // [atomic:checked] lido__check_state and LIDO__CHECK_LOOKED
     uint8_t call, end;                   // lido__check_call, lido__check_end
 };
+_Static_assert(sizeof(void *) != 8 || sizeof(lido__checked) == 88, "docs/check.md says what a block costs");
+
+LIDO_INLINE lido__check_state lido__checked_state(const lido__checked *record) {
+    // acquire, pairs with the releases that publish a record: whoever sees it LIVE or RESTING sees what it is
+    return (lido__check_state)(LIDO__ATOMIC_LOAD(&record->state, acquire) & ~LIDO__CHECK_LOOKED);
+}
 
 // The level of malloc. relaxed: a wish, see base/options.h.
 LIDO_INLINE lido_check_level lido__check_now(void) {
@@ -105,11 +118,12 @@ LIDO_INLINE lido_check_level lido__check_now(void) {
 
 // The source of malloc.
 extern LIDO__HIDDEN lido__check_source lido__check_malloc_source;
-// A new source; &lido__check_malloc_source if the system has no memory for one. `kind` and `owner` as above.
+// A source; NULL if the system has no memory for one. `kind` (static storage) and `owner` as above.
 LIDO__HIDDEN lido__check_source *lido__check_source_new(const char *kind, const char *name, const void *owner,
                                                         size_t block_bytes, uint32_t thread);
-
-// All sources, linked by `next`; they are never taken away.
+// Its owner goes. Requires: no live blocks. The source may serve somebody else from now on.
+LIDO__HIDDEN void lido__check_source_end(lido__check_source *source);
+// All sources, linked by `next`, also those that have ended; their memory never goes.
 LIDO__HIDDEN const lido__check_source *lido__check_sources(void);
 // How many checked blocks were made so far.
 LIDO__HIDDEN uint64_t lido__check_moment(void);
@@ -138,7 +152,7 @@ LIDO__HIDDEN bool lido__checked_require(const void *p, const lido__check_claim *
 // Bytes of the live block that starts at p, 0 if there is none.
 LIDO__HIDDEN size_t lido__checked_bytes(const void *p);
 
-// Ends all live blocks of a source with stamps above `stamp`, newest first. Returns how many.
+// Ends all live blocks of a source with stamps from `stamp` on, newest first. Returns how many.
 LIDO__HIDDEN size_t lido__checked_end_all(lido__check_source *source, uint64_t stamp, lido__check_end end);
 // Calls `visit` for each live block of a source, the newest first, until it says false; it may free that block.
 LIDO__HIDDEN size_t lido__checked_visit(lido__check_source *source, bool (*visit)(void *block, void *context),
@@ -155,13 +169,19 @@ LIDO__HIDDEN void lido__check_clear_graves(void);
 
 // Turns fault handling on, once; called before the first block that ends at a page.
 LIDO__HIDDEN void lido__check_watch_faults(void);
-// For fork.
+// For fork. Requires of the second: the first lock is held, or the process has one thread.
+LIDO__HIDDEN lido__lock *lido__check_sources_lock(void);
 LIDO__HIDDEN void lido__check_each_lock(void (*call)(lido__lock *));
 LIDO__HIDDEN void lido__check_after_fork(void);    // in the child
 
 // --- within this layer ----------------------------------------------------------------------------------------------
 
 LIDO__HIDDEN void lido__check_grave_lock(void (*call)(lido__lock *));
+LIDO__HIDDEN void lido__check_sources_each_lock(void (*call)(lido__lock *));
+// A record that named this source names another from now on.
+LIDO__HIDDEN void lido__check_source_drop(lido__check_source *source);
+// Makes a record BUSY that is in state `from` and in no list; waits while somebody looks at it. False: its state is another.
+LIDO__HIDDEN bool lido__checked_claim(lido__checked *record, lido__check_state from);
 
 // Something is wrong with a block or an address; report.c says it, and aborts or returns as `on_misuse` says.
 typedef struct lido__finding {

@@ -13,10 +13,10 @@
 
 // Bytes of a new or a freed block that are filled at most: beyond, a block is so large that it has pages of its own, which fault.
 enum { FILL_MAX = 1 << 20 };
+// How long to wait before asking again whether a look is over. A look is a microsecond, unless it has something to report.
+enum { LOOK_NS = 50000 };
 
-lido__check_source lido__check_malloc_source = {.kind = "", .name = "malloc"};
-static _Atomic(lido__check_source *) all_sources = &lido__check_malloc_source;    // release when one is listed
-static _Atomic uint64_t allocations;                                              // relaxed: only the number counts
+static _Atomic uint64_t allocations;    // relaxed: only the number counts
 
 // --- surroundings ---------------------------------------------------------------------------------------------------
 
@@ -88,40 +88,8 @@ static size_t look_at_rested(const lido__zone *zone, lido__checked *record) {
 
 // --- making ---------------------------------------------------------------------------------------------------------
 
-const lido__check_source *lido__check_sources(void) {
-    return LIDO__ATOMIC_LOAD(&all_sources, acquire);    // pairs with the release below
-}
-
 uint64_t lido__check_moment(void) { return LIDO__ATOMIC_LOAD(&allocations, relaxed); }
 uint64_t lido_check_moment(void) { return lido__check_moment(); }
-
-lido__check_source *lido__check_source_new(const char *kind, const char *name, const void *owner, size_t block_bytes,
-                                           uint32_t thread) {
-    // a few hundred bytes each, for good: a program makes few pools, and tests of pools make small ones
-    static lido__lock lock;
-    static char *room, *room_end;
-    enum { CHUNK_BYTES = 64 << 10 };
-    lido__lock_acquire(&lock, LIDO__RANK_CHECK);
-    if ((size_t)(room_end - room) < sizeof(lido__check_source)) {
-        room = (char *)lido__os_map(CHUNK_BYTES);
-        room_end = room != NULL ? room + CHUNK_BYTES : NULL;
-    }
-    lido__check_source *source = (lido__check_source *)(void *)room;
-    if (source != NULL) room += sizeof *source;
-    lido__lock_release(&lock, LIDO__RANK_CHECK);
-    if (source == NULL) return &lido__check_malloc_source;
-    source->kind = kind;
-    source->owner = owner;
-    source->block_bytes = block_bytes;
-    source->thread = thread;
-    strncpy(source->name, name, LIDO__CHECK_NAME_MAX);
-    if (lido__tools != 0) lido__tools_owner(source);
-    source->next = LIDO__ATOMIC_LOAD(&all_sources, relaxed);
-    // release, pairs with the acquire of whoever walks the list
-    while (!LIDO__ATOMIC_CAS(&all_sources, &source->next, source, release)) {
-    }
-    return source;
-}
 
 // malloc's blocks are many, end one by one, and are found by walking over zones: for them a list and its lock would be a fifth of
 // what guard costs. So they are only counted.
@@ -132,35 +100,58 @@ static void count_live(lido__check_source *source, size_t blocks, size_t bytes) 
     LIDO__ATOMIC_ADD(&source->live_bytes, bytes, relaxed);
 }
 
-static void list(lido__checked *record) {
+static void publish(lido__checked *record, lido__check_state state) {
+    LIDO__ATOMIC_STORE(&record->state, (uint8_t)state, release);    // pairs with lido__checked_state
+}
+
+static void make_live(lido__checked *record) {
     lido__check_source *source = record->source;
+    count_live(source, 1, record->bytes);
+    if (!keeps_list(source)) {
+        publish(record, LIDO__CHECK_LIVE);
+        return;
+    }
     lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
     record->older = source->newest;
     record->newer = NULL;
     if (source->newest != NULL) source->newest->newer = record;
     source->newest = record;
+    source->held++;
+    publish(record, LIDO__CHECK_LIVE);
     lido__lock_release(&source->lock, LIDO__RANK_CHECK);
 }
 
-static void link_live(lido__checked *record) {
-    count_live(record->source, 1, record->bytes);
-    if (keeps_list(record->source)) list(record);
-    // release, pairs with finders' acquire: whoever sees it live sees what it is
-    LIDO__ATOMIC_STORE(&record->state, (uint8_t)LIDO__CHECK_LIVE, release);
-}
-
-static void unlink_live(lido__checked *record) {
-    lido__check_source *source = record->source;
-    count_live(source, (size_t)-1, (size_t)0 - record->bytes);
-    if (!keeps_list(source)) return;
-    lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
+static void unlist_locked(lido__check_source *source, const lido__checked *record) {
     if (record->newer != NULL) {
         record->newer->older = record->older;
     } else {
         source->newest = record->older;
     }
     if (record->older != NULL) record->older->newer = record->newer;
-    lido__lock_release(&source->lock, LIDO__RANK_CHECK);
+}
+
+bool lido__checked_claim(lido__checked *record, lido__check_state from) {
+    for (;;) {
+        uint8_t seen = (uint8_t)from;
+        // acquire, pairs with the releases of publish and of whoever looked; of two claims at once one gets it
+        if (LIDO__ATOMIC_CAS(&record->state, &seen, (uint8_t)LIDO__CHECK_BUSY, acquire)) return true;
+        if (seen != (uint8_t)(from | LIDO__CHECK_LOOKED)) return false;
+        if (lido__lock_exempt) return true;    // on the way to abort; who looks may be this thread
+        static _Atomic uint32_t never;
+        lido__os_wait_until(&never, 0, lido__os_time_ns() + LOOK_NS);
+    }
+}
+
+// Of two frees at once one gets the block, BUSY and in no list.
+static bool make_busy(lido__checked *record) {
+    lido__check_source *source = record->source;
+    bool listed = keeps_list(source);
+    if (listed) lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
+    bool got = lido__checked_claim(record, LIDO__CHECK_LIVE);
+    if (got && listed) unlist_locked(source, record);
+    if (listed) lido__lock_release(&source->lock, LIDO__RANK_CHECK);
+    if (got) count_live(source, (size_t)-1, (size_t)0 - record->bytes);
+    return got;
 }
 
 static void fill(const lido__zone *zone, const lido__checked *record) {
@@ -188,7 +179,6 @@ static lido__checked *place(bool paged, size_t bytes, size_t alignment, lido__zo
     lido__checked *record = lido__slot_take(paged, need, zone, &rested);
     if (record == NULL) return NULL;
     if (rested && !(*zone)->paged) look_at_rested(*zone, record);
-    LIDO__ATOMIC_STORE(&record->state, (uint8_t)LIDO__CHECK_BUSY, relaxed);    // nobody else has it
     span data = data_of(*zone, record);
     if ((*zone)->paged &&
         LIDO__ATOMIC_LOAD(&lido__options.check_front, relaxed) == 0) {    // relaxed: see base/options.h
@@ -208,6 +198,7 @@ void *lido__checked_alloc(lido__check_source *source, lido_check_level level, si
     lido__check_watch_faults();
     lido__checked *record = place(paged, bytes, alignment, &zone);
     if (record == NULL) return NULL;
+    if (record->source != NULL) lido__check_source_drop(record->source);
     record->bytes = bytes;
     record->source = source;
     record->number = LIDO__ATOMIC_ADD(&allocations, 1u, relaxed) + 1;
@@ -218,7 +209,7 @@ void *lido__checked_alloc(lido__check_source *source, lido_check_level level, si
     record->made_stack = lido__tools_keep_stacks() ? 0 : lido__stack_here(1);
     fill(zone, record);
     if (lido__tools_count() && source != &lido__check_malloc_source) lido__tools_count_out(record->block, bytes);
-    link_live(record);
+    make_live(record);
     LIDO__PROBE4(checked_alloc, source, source->name, record->block, bytes);
     return record->block;
 }
@@ -230,13 +221,9 @@ lido__checked *lido__checked_find(const void *p) {
     return zone != NULL ? lido__zone_record(zone, p) : NULL;
 }
 
-static uint8_t state_of(const lido__checked *record) {
-    return LIDO__ATOMIC_LOAD(&record->state, acquire);    // pairs with the releases that publish a record
-}
-
 size_t lido__checked_bytes(const void *p) {
     const lido__checked *record = lido__checked_find(p);
-    return record != NULL && record->block == p && state_of(record) == LIDO__CHECK_LIVE ? record->bytes : 0;
+    return record != NULL && record->block == p && lido__checked_state(record) == LIDO__CHECK_LIVE ? record->bytes : 0;
 }
 
 // --- ending ---------------------------------------------------------------------------------------------------------
@@ -253,7 +240,7 @@ static bool refuse(const lido__checked *record, const void *p, const lido__check
 }
 
 static bool starts_live_block(const lido__checked *record, const void *p, const lido__check_claim *claim) {
-    switch (state_of(record)) {
+    switch (lido__checked_state(record)) {
         case LIDO__CHECK_LIVE: break;
         case LIDO__CHECK_RESTING:
             return refuse(record, p, claim, record->block == p ? "double free" : "pointer into a freed block");
@@ -302,11 +289,7 @@ bool lido__checked_free(void *p, const lido__check_claim *claim) {
     lido__zone *zone = lido__zone_of(p);
     lido__checked *record = lido__zone_record(zone, p);
     if (!starts_live_block(record, p, claim) || !is_as_claimed(record, p, claim)) return false;
-    uint8_t live = LIDO__CHECK_LIVE;
-    // acquire, pairs with the release in link_live; of two frees at once one gets it
-    if (!LIDO__ATOMIC_CAS(&record->state, &live, (uint8_t)LIDO__CHECK_BUSY, acquire))
-        return refuse(record, p, claim, "double free");
-    unlink_live(record);
+    if (!make_busy(record)) return refuse(record, p, claim, "double free");
     look_around(zone, record, claim->name);
     end(zone, record, LIDO__END_FREE, 1);
     return true;
@@ -314,21 +297,16 @@ bool lido__checked_free(void *p, const lido__check_claim *claim) {
 
 // --- all of a source ------------------------------------------------------------------------------------------------
 
-// The newest live block above the stamp, BUSY and out of the list; NULL if there is none.
+// The newest live block with a stamp from this one on, BUSY and out of the list; NULL if there is none.
 static lido__checked *claim_newest(lido__check_source *source, uint64_t stamp) {
-    for (;;) {
-        lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
-        lido__checked *record = source->newest;
-        uint8_t live = LIDO__CHECK_LIVE;
-        bool wanted = record != NULL && record->stamp >= stamp;
-        bool got = wanted && LIDO__ATOMIC_CAS(&record->state, &live, (uint8_t)LIDO__CHECK_BUSY, acquire);
-        lido__lock_release(&source->lock, LIDO__RANK_CHECK);
-        if (!wanted) return NULL;
-        if (got) {
-            unlink_live(record);
-            return record;
-        }    // else its own free is under way, and takes it out
-    }
+    lido__lock_acquire(&source->lock, LIDO__RANK_CHECK);
+    lido__checked *record = source->newest;
+    bool got = record != NULL && record->stamp >= stamp && lido__checked_claim(record, LIDO__CHECK_LIVE);
+    if (got) unlist_locked(source, record);
+    lido__lock_release(&source->lock, LIDO__RANK_CHECK);
+    if (!got) return NULL;
+    count_live(source, (size_t)-1, (size_t)0 - record->bytes);
+    return record;
 }
 
 size_t lido__checked_end_all(lido__check_source *source, uint64_t stamp, lido__check_end how) {
@@ -362,28 +340,42 @@ typedef struct look {
     size_t count;      // of what was damaged
 } look;
 
+static _Atomic uint32_t lookers;    // relaxed: threads that may have set LOOKED somewhere, for fork
+
+// Keeps a block as it is while it is looked at: false if it is neither LIVE nor RESTING, or somebody else looks.
+static bool hold(lido__checked *record, lido__check_state *state) {
+    *state = lido__checked_state(record);
+    if (*state != LIDO__CHECK_LIVE && *state != LIDO__CHECK_RESTING) return false;
+    uint8_t seen = (uint8_t)*state;
+    return LIDO__ATOMIC_CAS(&record->state, &seen, (uint8_t)(*state | LIDO__CHECK_LOOKED), acquire);
+}
+
 static void look_at_zone(lido__zone *zone, void *context) {
     look *all = (look *)context;
     for (uint32_t i = 0; i < zone->slot_count; i++) {
         lido__checked *record = &zone->records[i];
-        uint8_t state = state_of(record);
-        if (record->number <= all->after) continue;
-        if (state == LIDO__CHECK_LIVE) all->count += look_around(zone, record, NULL);
-        if (state == LIDO__CHECK_RESTING && !zone->paged) all->count += look_at_rested(zone, record);
+        lido__check_state state;
+        if (!hold(record, &state)) continue;
+        if (record->number > all->after) {
+            if (state == LIDO__CHECK_LIVE) all->count += look_around(zone, record, NULL);
+            if (state == LIDO__CHECK_RESTING && !zone->paged) all->count += look_at_rested(zone, record);
+        }
+        publish(record, state);
     }
 }
 
 static size_t check_all(uint64_t after) {
     look all = {after, 0};
+    LIDO__ATOMIC_ADD(&lookers, 1u, relaxed);
     lido__zones_each(look_at_zone, &all);
+    LIDO__ATOMIC_SUB(&lookers, 1u, relaxed);
     return all.count;
 }
 
 size_t lido_check_all(void) { return check_all(0); }
 
 void lido__check_each_lock(void (*call)(lido__lock *)) {
-    // acquire, pairs with the release in lido__check_source_new
-    for (lido__check_source *s = LIDO__ATOMIC_LOAD(&all_sources, acquire); s != NULL; s = s->next) call(&s->lock);
+    lido__check_sources_each_lock(call);
     lido__zones_each_lock(call);
     lido__check_grave_lock(call);
 }
@@ -392,7 +384,17 @@ void lido__check_each_lock(void (*call)(lido__lock *)) {
 
 static uint64_t inherited;    // [const] from the fork on: blocks up to this number were made by the parent
 
-void lido__check_after_fork(void) { inherited = lido__check_moment(); }
+static void forget_look(lido__zone *zone, void *context) {
+    (void)context;
+    for (uint32_t i = 0; i < zone->slot_count; i++) publish(&zone->records[i], lido__checked_state(&zone->records[i]));
+}
+
+void lido__check_after_fork(void) {
+    inherited = lido__check_moment();
+    if (LIDO__ATOMIC_LOAD(&lookers, relaxed) == 0) return;    // the threads that looked are not in the child
+    LIDO__ATOMIC_STORE(&lookers, 0u, relaxed);
+    lido__zones_each(forget_look, NULL);
+}
 
 // Runs after the program's own destructors, which belong to what depends on this library. A forked child answers for the blocks
 // that it made itself, and not at all if it leaves by _exit.

@@ -5,7 +5,8 @@
 // faulting instruction. It is told which block is meant and what is wrong. With on_misuse=continue the page is opened and the
 // program goes on.
 //
-// Runs in the handler of SIGSEGV and SIGBUS: no locks, no allocation; records are read as they are.
+// Runs in the handler of SIGSEGV and SIGBUS: no allocation, no lock but that of the solo zones (zone.h) and, in a report, that of
+// reports; records are read as they are.
 #include "check/zone.h"
 
 #include "base/options.h"
@@ -17,9 +18,7 @@ static size_t distance(const lido__checked *record, const char *p) {
     return p < end ? 0 : (size_t)(p - end);
 }
 
-static bool was_used(const lido__checked *record) {
-    return LIDO__ATOMIC_LOAD(&record->state, acquire) != LIDO__CHECK_FREE;
-}
+static bool was_used(const lido__checked *record) { return lido__checked_state(record) != LIDO__CHECK_FREE; }
 
 // Behind one block is before the next: the nearer one is meant.
 static lido__checked *meant(lido__zone *zone, const char *p) {
@@ -30,7 +29,7 @@ static lido__checked *meant(lido__zone *zone, const char *p) {
 }
 
 static const char *what_is_wrong(const lido__checked *record, const char *p, bool write) {
-    switch (LIDO__ATOMIC_LOAD(&record->state, acquire)) {
+    switch (lido__checked_state(record)) {
         case LIDO__CHECK_RESTING:
         case LIDO__CHECK_BUSY: return write ? "write after free" : "read after free";
         case LIDO__CHECK_FREE: return write ? "write where no block is" : "read where no block is";

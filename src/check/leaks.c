@@ -65,8 +65,7 @@ static void count_zone(lido__zone *zone, void *context) {
     table *t = (table *)context;
     for (uint32_t i = 0; i < zone->slot_count; i++) {
         const lido__checked *record = &zone->records[i];
-        // acquire, pairs with the release in link_live
-        if (LIDO__ATOMIC_LOAD(&record->state, acquire) != LIDO__CHECK_LIVE) continue;
+        if (lido__checked_state(record) != LIDO__CHECK_LIVE) continue;
         if ((t->only != NULL && record->source != t->only) || record->number <= t->after) continue;
         group *g = group_for(t, record->source, record->made_stack);
         if (g == NULL) {

@@ -47,7 +47,7 @@ static place place_of(const void *address, const lido__checked *record) {
 
 static bool had_end(const lido__checked *record) {
     // relaxed: a report on what is being changed may be off
-    return LIDO__ATOMIC_LOAD(&record->state, relaxed) == LIDO__CHECK_RESTING;
+    return lido__checked_state(record) == LIDO__CHECK_RESTING;
 }
 
 // --- text -----------------------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ void lido__check_report(const lido__finding *finding) {
 void lido__check_describe(const void *address) {
     const lido__checked *record = lido__checked_find(address);
     // relaxed: whoever reports it has stopped the thread that uses it, or it is a race anyhow
-    if (record == NULL || LIDO__ATOMIC_LOAD(&record->state, relaxed) == LIDO__CHECK_FREE) return;
+    if (record == NULL || lido__checked_state(record) == LIDO__CHECK_FREE) return;
     lido__finding finding = {
         .what = "reported by AddressSanitizer", .address = address, .record = record, .claimed_bytes = SIZE_MAX};
     lido__out out;

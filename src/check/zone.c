@@ -26,13 +26,23 @@ static _Atomic(lido__zone *) all_zones;                // release when a zone is
 static _Atomic size_t resting_bytes;                   // of guarded slots; relaxed: a limit that need not be exact
 static _Atomic uint32_t paged_alive, paged_resting;    // likewise
 
+static lido__lock solos_lock;
+static lido__zone *spare_solos;                         // [lock:solos] heads without memory
+static lido__zone *solo_rest_first, *solo_rest_last;    // [lock:solos]
+static unsigned solo_rest_count;                        // [lock:solos]
+#define LOCK_SOLOS() lido__lock_acquire(&solos_lock, LIDO__RANK_CHECK)
+#define UNLOCK_SOLOS() lido__lock_release(&solos_lock, LIDO__RANK_CHECK)
+
 // --- finding --------------------------------------------------------------------------------------------------------
 
 static lido__zone *solo_outside_of(const void *p) {
-    for (lido__zone *zone = LIDO__ATOMIC_LOAD(&all_zones, acquire); zone != NULL; zone = zone->next) {
-        if (zone->mapped && (size_t)((const char *)p - zone->memory) < zone->memory_bytes) return zone;
-    }
-    return NULL;
+    lido__zone *zone = LIDO__ATOMIC_LOAD(&all_zones, acquire);    // pairs with the release in list_zone
+    if (zone == NULL) return NULL;
+    LOCK_SOLOS();
+    while (zone != NULL && !(zone->mapped && (size_t)((const char *)p - zone->memory) < zone->memory_bytes))
+        zone = zone->next;
+    UNLOCK_SOLOS();
+    return zone;
 }
 
 lido__zone *lido__zone_of(const void *p) {
@@ -120,13 +130,6 @@ static lido__zone *zone_new(lido__shape *shape, bool paged, size_t slot_bytes, s
 
 // --- solo zones -----------------------------------------------------------------------------------------------------
 
-static lido__lock solos_lock;
-static lido__zone *spare_solos;                         // [lock:solos] heads without memory
-static lido__zone *solo_rest_first, *solo_rest_last;    // [lock:solos]
-static unsigned solo_rest_count;                        // [lock:solos]
-#define LOCK_SOLOS() lido__lock_acquire(&solos_lock, LIDO__RANK_CHECK)
-#define UNLOCK_SOLOS() lido__lock_release(&solos_lock, LIDO__RANK_CHECK)
-
 // The head of a solo zone: one that has served, or a new one.
 static lido__zone *solo_head(void) {
     LOCK_SOLOS();
@@ -143,10 +146,10 @@ static lido__zone *solo_head(void) {
 }
 
 static void solo_spare(lido__zone *zone) {
+    LOCK_SOLOS();
     zone->memory = zone->slots = NULL;
     zone->memory_bytes = 0;
     zone->mapped = false;
-    LOCK_SOLOS();
     zone->queued = spare_solos;
     spare_solos = zone;
     UNLOCK_SOLOS();
@@ -158,9 +161,12 @@ static bool solo_memory(lido__zone *zone, size_t bytes) {
     lido__slab *run =
         slices <= LIDO__RUN_MAX_SLICES ? lido__run_new(LIDO__RUN_CHECK, slices, 1, LIDO__ENTRY_CHECK, &zero) : NULL;
     if (run != NULL) run->large_heap = zone;
+    char *memory = run != NULL ? lido__slab_memory(run) : (char *)lido__os_map(bytes);
+    LOCK_SOLOS();
     zone->mapped = run == NULL;
-    zone->memory = run != NULL ? lido__slab_memory(run) : (char *)lido__os_map(bytes);
+    zone->memory = memory;
     zone->memory_bytes = run != NULL ? slices << LIDO__SLICE_SHIFT : bytes;
+    UNLOCK_SOLOS();
     if (lido__tools != 0 && run == NULL && zone->memory != NULL) lido__tools_memory(zone->memory, bytes, true);
     return zone->memory != NULL;
 }
@@ -182,8 +188,8 @@ static void solo_release(lido__zone *zone) {
 // Puts one to rest; too many, and the one that has rested longest goes.
 static void solo_rest(lido__zone *zone) {
     lido__os_decommit(zone->slots, zone->data_bytes);    // refused: a use is only not seen
-    LIDO__ATOMIC_STORE(&zone->records[0].state, (uint8_t)LIDO__CHECK_RESTING,
-                       release);    // pairs with finders' acquire
+    // release, pairs with lido__checked_state
+    LIDO__ATOMIC_STORE(&zone->records[0].state, (uint8_t)LIDO__CHECK_RESTING, release);
     lido__zone *oldest = NULL;
     LOCK_SOLOS();
     zone->queued = NULL;
@@ -200,6 +206,7 @@ static void solo_rest(lido__zone *zone) {
     }
     UNLOCK_SOLOS();
     if (oldest == NULL) return;
+    lido__checked_claim(&oldest->records[0], LIDO__CHECK_RESTING);
     LIDO__ATOMIC_STORE(&oldest->records[0].state, (uint8_t)LIDO__CHECK_FREE, relaxed);    // out of every list
     solo_release(oldest);
 }
@@ -222,6 +229,7 @@ static lido__checked *solo_take(size_t data_bytes, lido__zone **out) {
         return NULL;
     }
     *out = zone;
+    LIDO__ATOMIC_STORE(&zone->records[0].state, (uint8_t)LIDO__CHECK_BUSY, relaxed);    // nobody else has it
     return &zone->records[0];
 }
 
@@ -313,7 +321,12 @@ static lido__checked *shape_take(lido__shape *shape, bool paged, size_t slot_byt
     if (record == NULL) return NULL;
     // a head is a run, and records lie in it
     *zone = (lido__zone *)(void *)lido__slab_memory(lido__slab_of(record));
-    if (*rested) count_resting(paged, slot_bytes, false);
+    if (*rested) {
+        count_resting(paged, slot_bytes, false);
+        lido__checked_claim(record, LIDO__CHECK_RESTING);
+    } else {
+        LIDO__ATOMIC_STORE(&record->state, (uint8_t)LIDO__CHECK_BUSY, relaxed);    // nobody else has it
+    }
     if (paged && !lido__os_commit(lido__zone_slot(*zone, record), data_bytes)) {
         lido__lock_acquire(&shape->lock, LIDO__RANK_CHECK);
         LIDO__ATOMIC_STORE(&record->state, (uint8_t)LIDO__CHECK_FREE, relaxed);    // nobody has it

@@ -14,7 +14,8 @@
 //      record i of a zone  <=>  slot i  <=>  [slots + i * slot_bytes, + data_bytes)
 //
 // Threads: any. Lists and counters of a shape are under its lock; the list of zones only grows at its head, and is walked
-// without a lock (solo zones are never taken out of it: their memory is, and they serve again).
+// without a lock (solo zones are never taken out of it: their memory is, and they serve again). The lock of solos is also taken
+// by the handler of faults: nothing under it touches memory that can fault.
 #ifndef LIDO_CHECK_ZONE_H
 #define LIDO_CHECK_ZONE_H
 
@@ -32,14 +33,14 @@ enum {
 typedef struct lido__zone {
     struct lido__zone *next;      // [const once listed]
     struct lido__shape *shape;    // [const] NULL: solo
-    char *memory;                 // [const] with the pages that cannot be accessed; solo: [atomic:checked] by state
+    char *memory;                 // [const] with the pages that cannot be accessed; solo: [lock:solos] written
     size_t memory_bytes;          // likewise
-    char *slots;                  // likewise
-    size_t slot_bytes;            // [const] distance of slots
-    size_t data_bytes;            // [const] of a slot; solo: like memory
+    char *slots;                  // [const]; solo: changes only while its record is BUSY
+    size_t slot_bytes;            // likewise; distance of slots
+    size_t data_bytes;            // likewise; of a slot
     uint32_t slot_count;          // [const]
     bool paged;                   // [const]
-    bool mapped;                  // solo: a mapping of its own
+    bool mapped;                  // [lock:solos] written; solo: a mapping of its own
     struct lido__zone *queued;    // [lock:solos] solo: the next that rests, or that has no memory
     lido__checked records[];
 } lido__zone;
@@ -64,7 +65,7 @@ LIDO_INLINE char *lido__zone_slot(const lido__zone *zone, const lido__checked *r
 // Calls `call` for every zone.
 LIDO__HIDDEN void lido__zones_each(void (*call)(lido__zone *zone, void *context), void *context);
 
-// A slot for a block, BUSY, its data accessible. *rested: a guarded one that comes from its rest, to be looked over by the
+// A slot for a block, BUSY, its data accessible; waits while somebody looks at what rested there. *rested: a guarded one that comes from its rest, to be looked over by the
 // caller. NULL: no memory.
 LIDO__HIDDEN lido__checked *lido__slot_take(bool paged, size_t data_bytes, lido__zone **zone, bool *rested);
 // Puts a BUSY slot to rest; its data becomes inaccessible if it is paged. The state is RESTING before anybody can find it in the

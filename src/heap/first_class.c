@@ -43,13 +43,22 @@ LIDO_INLINE void unlock_if_shared(lido_heap *heap) {
 }
 
 static void each_lock(void (*call)(lido__lock *)) {
-    call(&heaps_lock);
     for (lido_heap *heap = all_heaps; heap != NULL; heap = heap->next) call(&heap->lock);
     for (lido_heap *heap = all_heaps; heap != NULL; heap = heap->next) call(&heap->large_lock);
 }
-static void before_fork(void) { each_lock(lido__lock_acquire_unranked); }
-static void after_fork_in_parent(void) { each_lock(lido__lock_release_unranked); }
-static void after_fork_in_child(void) { each_lock(lido__lock_reset); }
+// The lock of the list first, and last after the fork: nobody may change the list while it is walked.
+static void before_fork(void) {
+    lido__lock_acquire_unranked(&heaps_lock);
+    each_lock(lido__lock_acquire_unranked);
+}
+static void after_fork_in_parent(void) {
+    each_lock(lido__lock_release_unranked);
+    lido__lock_release_unranked(&heaps_lock);
+}
+static void after_fork_in_child(void) {
+    each_lock(lido__lock_reset);
+    lido__lock_reset(&heaps_lock);
+}
 
 // Handlers that are registered later run earlier: these before the ones of the pools, which lie below.
 static void watch_forks(void) {
@@ -90,7 +99,14 @@ lido_heap *lido_heap_new(const lido_heap_options *options) {
     heap->bumps = options->bump;
     strncpy(heap->name, options->name != NULL ? options->name : defaults.name, LIDO_POOL_NAME_MAX);
     heap->checks = lido__check_now() != LIDO_CHECK_OFF;
-    if (lido__heap_is_checked()) heap->source = lido__check_source_new("heap", heap->name, heap, 0, 0);
+    if (lido__heap_is_checked()) {
+        heap->source = lido__check_source_new("heap", heap->name, heap, 0, 0);
+        if (heap->source == NULL) {
+            lido_free(heap);
+            errno = ENOMEM;
+            return NULL;
+        }
+    }
     list_heap(heap);
     return heap;
 }
@@ -124,7 +140,10 @@ void lido_heap_reset(lido_heap *heap) {
 
 void lido_heap_destroy(lido_heap *heap) {
     if (heap == NULL || is_dead(heap, "lido_heap_destroy")) return;
-    if (heap->source != NULL) lido__checked_end_all(heap->source, 0, LIDO__END_DESTROY);
+    if (heap->source != NULL) {
+        lido__checked_end_all(heap->source, 0, LIDO__END_DESTROY);
+        lido__check_source_end(heap->source);
+    }
     unlist_heap(heap);
     lido__bump_release(&heap->bump);
     for (unsigned i = 0; i < LIDO__CLASS_COUNT; i++) {

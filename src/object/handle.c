@@ -32,12 +32,21 @@ static lido__lock list_lock;
 static lido_handle_pool *all_pools;    // [lock:objects]
 
 static void each_lock(void (*call)(lido__lock *)) {
-    call(&list_lock);
     for (lido_handle_pool *pool = all_pools; pool != NULL; pool = pool->next) call(&pool->lock);
 }
-static void before_fork(void) { each_lock(lido__lock_acquire_unranked); }
-static void after_fork_in_parent(void) { each_lock(lido__lock_release_unranked); }
-static void after_fork_in_child(void) { each_lock(lido__lock_reset); }
+// The lock of the list first, and last after the fork: nobody may change the list while it is walked.
+static void before_fork(void) {
+    lido__lock_acquire_unranked(&list_lock);
+    each_lock(lido__lock_acquire_unranked);
+}
+static void after_fork_in_parent(void) {
+    each_lock(lido__lock_release_unranked);
+    lido__lock_release_unranked(&list_lock);
+}
+static void after_fork_in_child(void) {
+    each_lock(lido__lock_reset);
+    lido__lock_reset(&list_lock);
+}
 
 // As in idle.c: registered later than the handlers of the layers below, they run before them.
 static void list_pool(lido_handle_pool *pool) {
@@ -101,8 +110,14 @@ lido_handle_pool *lido_handle_pool_new(const lido_type *type, const lido_handle_
     lido__start();    // the options must have been read
     lido_check_level level = (lido_check_level)lido__options_check_of(pool->name);
     pool->check = (uint8_t)level;
-    if (level >= LIDO_CHECK_GUARD)
+    if (level >= LIDO_CHECK_GUARD) {
         pool->source = lido__check_source_new("handle pool", pool->name, pool, type->size, 0);
+        if (pool->source == NULL) {
+            lido_free(pool);
+            errno = ENOMEM;
+            return NULL;
+        }
+    }
     pool->shift = pool->source != NULL ? 0 : shift_for(pool->stride, options->capacity);
     pool->locks = options->threads == LIDO_SHARED || pool->source != NULL;
     pool->rare = pool->source != NULL;
@@ -451,7 +466,10 @@ static bool end_visited(void *object, lido_handle handle, void *context) {
 static void free_memory(lido_handle_pool *pool) {
     lido__directory *directory = directory_of(pool), *older;
     uint32_t count = chunk_count(pool);
-    if (pool->source != NULL) lido__checked_end_all(pool->source, 0, LIDO__END_DESTROY);
+    if (pool->source != NULL) {
+        lido__checked_end_all(pool->source, 0, LIDO__END_DESTROY);
+        lido__check_source_end(pool->source);
+    }
     for (uint32_t i = 0; i < count; i++) {
         if (pool->source == NULL) lido_free(directory->chunks[i]->objects);
         lido_free(directory->chunks[i]);

@@ -115,13 +115,22 @@ static lido__lock list_lock;
 static lido_object_pool *all_pools;    // [lock:objects]
 
 static void each_lock(void (*call)(lido__lock *)) {
-    call(&list_lock);
     for (lido_object_pool *pool = all_pools; pool != NULL; pool = pool->next)
         for (unsigned i = 0; i <= pool->stripe_mask; i++) call(&pool->stripes[i].lock);
 }
-static void before_fork(void) { each_lock(lido__lock_acquire_unranked); }
-static void after_fork_in_parent(void) { each_lock(lido__lock_release_unranked); }
-static void after_fork_in_child(void) { each_lock(lido__lock_reset); }
+// The lock of the list first, and last after the fork: nobody may change the list while it is walked.
+static void before_fork(void) {
+    lido__lock_acquire_unranked(&list_lock);
+    each_lock(lido__lock_acquire_unranked);
+}
+static void after_fork_in_parent(void) {
+    each_lock(lido__lock_release_unranked);
+    lido__lock_release_unranked(&list_lock);
+}
+static void after_fork_in_child(void) {
+    each_lock(lido__lock_reset);
+    lido__lock_reset(&list_lock);
+}
 
 // Handlers that are registered later run earlier before a fork: these before those of heaps and pools, whose locks are
 // taken under a stripe's. A heap made later than the first object pool takes its own first; nobody holds one while it asks

@@ -82,8 +82,7 @@ static bool is_object_of(const lido_object_pool *pool, const void *p, const char
                      call, p, pool == NULL ? "" : pool->type.name);
         return false;
     }
-    if (LIDO_UNLIKELY(pool->memory->way == LIDO__WAY_CHECKED))
-        return lido__checked_pool_has_start(pool->memory, p, call);
+    if (LIDO_UNLIKELY(pool->memory->way == LIDO__WAY_CHECKED)) return lido__checked_pool_is_live(pool->memory, p, call);
     lido__slab_index(&pool->memory->slabs, lido__slab_of(p), p, &exact);
     if (LIDO_LIKELY(exact)) return true;
     lido__misuse("%s(%p): inside an object of pool '%s', not at its start", call, p, pool->type.name);

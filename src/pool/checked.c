@@ -12,10 +12,10 @@
 
 #include <string.h>
 
-void lido__checked_pool_init(lido_pool *pool, lido_check_level level) {
+bool lido__checked_pool_init(lido_pool *pool) {
     pool->way = LIDO__WAY_CHECKED;
-    pool->check = (uint8_t)level;
     pool->source = lido__check_source_new("pool", pool->name, pool, pool->slabs.block_bytes, pool->owner_thread);
+    return pool->source != NULL;
 }
 
 void *lido__checked_pool_alloc(lido_pool *pool, bool *refused) {
@@ -53,25 +53,21 @@ bool lido__checked_pool_free(lido_pool *pool, void *p, const char *call) {
     return true;
 }
 
-bool lido__checked_pool_has_start(const lido_pool *pool, const void *p, const char *call) {
+bool lido__checked_pool_is_live(const lido_pool *pool, const void *p, const char *call) {
     lido__check_claim claim = {.name = call, .call = LIDO__CALL_POOL, .source = pool->source, .bytes = SIZE_MAX};
     return lido__checked_require(p, &claim);
 }
 
 lido_pool *lido__checked_pool_of(const void *p) {
     const lido__checked *record = lido__checked_find(p);
-    // relaxed: whoever asks holds a block, or races with its end anyhow
-    if (record == NULL || LIDO__ATOMIC_LOAD(&record->state, relaxed) == LIDO__CHECK_FREE) return NULL;
+    if (record == NULL || lido__checked_state(record) == LIDO__CHECK_FREE) return NULL;
     bool within = (const char *)p >= record->block && (const char *)p < record->block + lido__max(record->bytes, 1);
     const lido__check_source *source = record->source;
     if (!within || record->call != LIDO__CALL_POOL || LIDO__ATOMIC_LOAD(&source->ended, relaxed) != 0) return NULL;
     return (lido_pool *)(uintptr_t)source->owner;
 }
 
-void lido__checked_pool_end_all(lido_pool *pool, lido__check_end how) {
-    lido__checked_end_all(pool->source, 0, how);
-    if (how == LIDO__END_DESTROY) LIDO__ATOMIC_STORE(&pool->source->ended, 1u, relaxed);    // for reports
-}
+void lido__checked_pool_end_all(lido_pool *pool, lido__check_end how) { lido__checked_end_all(pool->source, 0, how); }
 
 static void release_structure(void *pool) { lido__pool_structure_free((lido_pool *)pool); }
 

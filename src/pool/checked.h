@@ -10,13 +10,13 @@
 #include "check/check.h"
 #include "pool/pool.h"
 
-// Makes a pool that is filled in otherwise one of this way.
-LIDO__HIDDEN void lido__checked_pool_init(lido_pool *pool, lido_check_level level);
+// Makes a pool that is filled in otherwise one of this way. False: no memory.
+LIDO__HIDDEN bool lido__checked_pool_init(lido_pool *pool);
 // NULL: the capacity is reached, or, with *refused, the system has no memory.
 LIDO__HIDDEN void *lido__checked_pool_alloc(lido_pool *pool, bool *refused);
 // False, after a report in the name of `call`, if p is not a live block of the pool.
 LIDO__HIDDEN bool lido__checked_pool_free(lido_pool *pool, void *p, const char *call);
-LIDO__HIDDEN bool lido__checked_pool_has_start(const lido_pool *pool, const void *p, const char *call);
+LIDO__HIDDEN bool lido__checked_pool_is_live(const lido_pool *pool, const void *p, const char *call);
 // The pool in a block of which p lies, alive or at rest; NULL if there is none. Any address.
 LIDO__HIDDEN lido_pool *lido__checked_pool_of(const void *p);
 // Ends all live blocks.

@@ -77,7 +77,7 @@ static void set_limits(lido_pool *pool, const lido_pool_options *options) {
     pool->slabs.growth_slabs = (uint32_t)lido__max(lido__min(slabs, UINT32_MAX), 1);
 }
 
-void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned bin) {
+bool lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned bin) {
     memset(pool, 0, sizeof *pool);
     pool->way = way_for(options);
     pool->face.free = pool->way == LIDO__WAY_FACE ? LIDO__POOL_END : NULL;
@@ -104,12 +104,14 @@ void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned
     strncpy(pool->name, options->name != NULL ? options->name : "pool", LIDO_POOL_NAME_MAX);
     pool->asked_bytes = options->block_size;
     pool->check = (uint8_t)options->check;
-    if (options->check >= LIDO_CHECK_GUARD) lido__checked_pool_init(pool, options->check);
+    if (options->check >= LIDO_CHECK_GUARD && !lido__checked_pool_init(pool)) return false;
     lido__registry_add(pool);
+    return true;
 }
 
 void lido__pool_fini(lido_pool *pool) {
     lido__registry_remove(pool);
+    if (pool->way == LIDO__WAY_CHECKED) lido__check_source_end(pool->source);
     lido__slabs_release(&pool->slabs);
     if (pool->bin != 0) lido__entry_free(pool->bin);
 }
@@ -183,7 +185,12 @@ lido_pool *lido_pool_new(const lido_pool_options *given) {
         }
     }
     if (pool == NULL) return NULL;
-    lido__pool_init(pool, options, bin);
+    if (!lido__pool_init(pool, options, bin)) {
+        if (bin != 0) lido__entry_free(bin);
+        lido__pool_structure_free(pool);
+        errno = ENOMEM;
+        return NULL;
+    }
     if (options->prewarm != 0 && lido_pool_prewarm(pool, options->prewarm) != 0) {
         lido__pool_fini(pool);
         lido__pool_structure_free(pool);

@@ -108,7 +108,7 @@ LIDO_INLINE size_t lido__pool_capacity(const lido_pool *pool) { return LIDO__ATO
 
 // Fills in a pool in the caller's memory and lists it. `bin` is its bins' offset if its way has bins, else 0. The options
 // are good, and their capacity is in blocks (lido_pool_new sees to both).
-LIDO__HIDDEN void lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned bin);
+LIDO__HIDDEN bool lido__pool_init(lido_pool *pool, const lido_pool_options *options, unsigned bin);
 LIDO__HIDDEN void lido__pool_fini(lido_pool *pool);
 // Memory for a pool structure; NULL with ENOMEM.
 LIDO__HIDDEN lido_pool *lido__pool_structure_new(void);

@@ -102,29 +102,43 @@ void lido__start(void) {
 
 // Fork while others allocate: the forking thread takes every lock, so that the child's copy is consistent. In the child the
 // other threads are gone; what their bins held is lost to it, a few batches each.
-static void each_lock(void (*call)(lido__lock *)) {
-    call(&making_lock);
-    call(&the_lock);
+static void each_pool_lock(void (*call)(lido__lock *)) {
     for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) call(&pool->lock);
     for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) call(&pool->slabs.lock);
+}
+static void each_lower_lock(void (*call)(lido__lock *)) {
     lido__check_each_lock(call);
     call(lido__segments_lock());
     call(lido__mappings_lock());
 }
+// The locks of the lists that these two walk: taken before them, and released last, so that nobody changes a list in between.
+static void each_list_lock(void (*call)(lido__lock *)) {
+    call(lido__check_sources_lock());
+    call(&the_lock);
+    call(&making_lock);
+}
 
-static void before_fork(void) {
-    each_lock(lido__lock_acquire_unranked);
+static void before_fork(void) {    // in the order of ranks
+    lido__lock_acquire_unranked(&making_lock);
+    lido__lock_acquire_unranked(&the_lock);
+    each_pool_lock(lido__lock_acquire_unranked);
+    lido__lock_acquire_unranked(lido__check_sources_lock());
+    each_lower_lock(lido__lock_acquire_unranked);
     lido__lock_exempt = true;
 }
 static void after_fork_in_parent(void) {
     lido__lock_exempt = false;
-    each_lock(lido__lock_release_unranked);
+    each_lower_lock(lido__lock_release_unranked);
+    each_pool_lock(lido__lock_release_unranked);
+    each_list_lock(lido__lock_release_unranked);
 }
 static void after_fork_in_child(void) {
     lido__os_thread_id_forget();
     lido__check_after_fork();
     lido__lock_exempt = false;
-    each_lock(lido__lock_reset);
+    each_lower_lock(lido__lock_reset);
+    each_pool_lock(lido__lock_reset);
+    each_list_lock(lido__lock_reset);
     for (lido_pool *pool = all_pools; pool != NULL; pool = pool->next) lido__wait_queue_forget(&pool->wait);
     lido__threads_forget_others();
 }

@@ -163,6 +163,8 @@ static bool segment_new(size_t slices) {
     return false;
 }
 
+static bool has_states(const _Atomic uint8_t *states) { return (uintptr_t)states > (uintptr_t)LIDO__STATES_NEVER; }
+
 static void segment_release(lido__segment *segment) {
     size_t slot = segment->slot, bytes = (size_t)segment->slice_count * LIDO__SLICE_BYTES;
     totals.segments--;
@@ -174,7 +176,7 @@ static void segment_release(lido__segment *segment) {
     while (slot_top > 0 && !slot_used[slot_top - 1]) slot_top--;
     // relaxed: nobody has a block of it any more
     _Atomic uint8_t *states = LIDO__ATOMIC_LOAD(&segment->states, relaxed);
-    if (states != NULL) lido__os_release((void *)states, STATES_BYTES);
+    if (has_states(states)) lido__os_release((void *)states, STATES_BYTES);
     if (lido__tools != 0) {
         lido__tools_show(segment, bytes);
         lido__tools_memory(segment, bytes, false);
@@ -185,18 +187,21 @@ static void segment_release(lido__segment *segment) {
 
 // --- states ---------------------------------------------------------------------------------------------------------
 
-_Atomic uint8_t *lido__states_new(lido__segment *segment) {
-    _Atomic uint8_t *states = (_Atomic uint8_t *)lido__os_map(STATES_BYTES), *before = NULL;
+void lido__states_new(lido__segment *segment) {
+    _Atomic uint8_t *states = LIDO__ATOMIC_LOAD(&segment->states, relaxed), *before = NULL;
+    if (states != NULL) return;
+    states = (_Atomic uint8_t *)lido__os_map(STATES_BYTES);
+    if (states == NULL) states = LIDO__STATES_NEVER;
     // release, pairs with the acquire in lido__state_if_any; of two at once one gets it
-    if (states == NULL || LIDO__ATOMIC_CAS(&segment->states, &before, states, release)) return states;
-    lido__os_release((void *)states, STATES_BYTES);
-    return LIDO__ATOMIC_LOAD(&segment->states, acquire);
+    if (LIDO__ATOMIC_CAS(&segment->states, &before, states, release)) return;
+    if (has_states(states)) lido__os_release((void *)states, STATES_BYTES);
 }
 
 void lido__slab_states_clear(const lido__slab *slab) {
     enum { SLICE = LIDO__SLICE_BYTES / LIDO__STATE_BYTES };
     _Atomic uint8_t *states = LIDO__ATOMIC_LOAD(&lido__segment_of(slab)->states, acquire);    // as above
-    if (states != NULL) memset((void *)(states + lido__slab_slice(slab) * SLICE), 0, (size_t)slab->slice_count * SLICE);
+    if (has_states(states))
+        memset((void *)(states + lido__slab_slice(slab) * SLICE), 0, (size_t)slab->slice_count * SLICE);
 }
 
 static bool segment_is_empty(const lido__segment *segment) {

@@ -100,13 +100,14 @@ LIDO__HIDDEN bool lido__segments_verify(void);
 typedef struct lido__segment {
     uint64_t used[LIDO__SEGMENT_SLICES / 64];
     uint64_t dirty[LIDO__SEGMENT_SLICES / 64];
-    uint32_t slot;                        // [const] number of this segment's place in the window
-    uint32_t slice_count;                 // [const]
-    uint32_t free_count;                  // slices with used == 0
-    uint32_t dirty_free_count;            // of them, with dirty == 1
-    uint32_t committed;                   // slices
-    uint32_t huge_from;                   // slices at and above this one were advised huge
-    _Atomic(_Atomic uint8_t *) states;    // [atomic:states] see state.h; NULL until asked for
+    uint32_t slot;                // [const] number of this segment's place in the window
+    uint32_t slice_count;         // [const]
+    uint32_t free_count;          // slices with used == 0
+    uint32_t dirty_free_count;    // of them, with dirty == 1
+    uint32_t committed;           // slices
+    uint32_t huge_from;           // slices at and above this one were advised huge
+    _Atomic(_Atomic uint8_t *)
+        states;    // [atomic:states] see state.h; NULL until asked for, and for good LIDO__STATES_NEVER
     _Alignas(4096) lido__slab slabs[LIDO__SEGMENT_SLICES];
     uint64_t bitmaps[LIDO__SEGMENT_SLICES][LIDO__BITMAP_WORDS];
 } lido__segment;

@@ -186,7 +186,7 @@ class Lido:
             zone = zone["next"]
 
     def sources(self):
-        source = self.variable("all_sources", "src/check/checked.c")
+        source = self.variable("all_sources", "src/check/source.c")
         while source != 0:
             yield source.dereference()
             source = source["next"]
@@ -404,7 +404,7 @@ def print_checked(lido, zone, address):
     slots, slot_bytes = int(zone["slots"]), int(zone["slot_bytes"])
     index = 0 if address < slots or slot_bytes == 0 else min((address - slots) // slot_bytes, int(zone["slot_count"]) - 1)
     record = zone["records"][index]
-    state, block, size = int(record["state"]), int(record["block"]), int(record["bytes"])
+    state, block, size = int(record["state"]) & 0x7F, int(record["block"]), int(record["bytes"])
     if state == RECORD_FREE:
         print(f"{address:#x}: in memory for checked blocks, where no block is")
         return
@@ -441,7 +441,7 @@ def live_groups(lido):
     for zone in lido.zones():
         data = lido.memory.read(int(zone.address) + records_at, int(zone["slot_count"]) * layout.bytes)
         for base in range(0, len(data), layout.bytes):
-            if layout.get(data, base, "state") != RECORD_LIVE:
+            if layout.get(data, base, "state") & 0x7F != RECORD_LIVE:
                 continue
             key = layout.get(data, base, "source"), layout.get(data, base, "made_stack")
             group = groups.setdefault(key, [0, 0, 0xFFFFFFFF])
@@ -497,7 +497,7 @@ def print_slab_block(lido, segment, index, slab, address):
         free = pool.where_free(block)
         idle = idle_words(pool, block) if free is None else None
         print(f"  free: {free}" if free else f"  live: {idle or 'the program has it'}")
-    if bool(pool.value["watched"]) and int(segment["states"]):
+    if bool(pool.value["watched"]) and int(segment["states"]) > 1:
         state = int(segment["states"][(block - int(segment.address)) // 16]) >> 4  # see src/slab/state.h
         print(f"  watched (check={pool.check}): {STATES[state] if state < len(STATES) else state}")
     print(f"  pool at {pool.address:#x}: {pool.threads}, {pool.order}, way {pool.way}; slab at {memory:#x}: "
