@@ -5,6 +5,7 @@
 // and lists of what is larger. Destroying a heap gives whole slabs, runs and mappings back without looking at blocks.
 #include "heap/heap.h"
 
+#include "check/inject.h"
 #include "heap/bump.h"
 #include "heap/checked.h"
 #include "os/report.h"
@@ -169,6 +170,7 @@ static lido_pool *pool_for(lido_heap *heap, size_t size) {
                                  .block_size = lido__class_bytes(size_class),
                                  .threads = LIDO_LOCAL,
                                  .check = lido__check_now()};
+    if (!heap->checks || options.check >= LIDO_CHECK_GUARD) options.check = LIDO_CHECK_OFF;    // checks came on later
     lido__pool_init(pool, &options, 0);
     pool->anonymous = true;
     pool->heap = heap;
@@ -224,10 +226,8 @@ LIDO_INLINE void *plain_alloc(lido_heap *heap, size_t size) {
 // Requires: alignment > 16.
 LIDO_INLINE void *plain_alloc_aligned(lido_heap *heap, size_t alignment, size_t size) {
     if (size == 0) size = 1;
-    if (size <= LIDO__SMALL_MAX && alignment <= LIDO__SMALL_MAX && lido__round_up(size, alignment) <= LIDO__SMALL_MAX) {
-        if (heap->bumps) return bump_alloc(heap, size, alignment);
-        return small_alloc(heap, lido__aligned_class_bytes(size, alignment));
-    }
+    size_t small = lido__small_bytes(size, alignment);
+    if (small != 0) return heap->bumps ? bump_alloc(heap, size, alignment) : small_alloc(heap, small);
     bool zero;
     return lido__large_alloc(size, alignment, heap, &zero);
 }
@@ -238,6 +238,11 @@ static LIDO__NOINLINE void *checked_alloc(lido_heap *heap, size_t size, size_t a
         return NULL;
     }
     if (heap->source != NULL) return lido__heap_checked_alloc(heap->source, size, alignment, LIDO__CALL_MALLOC);
+    bool of_pool = !heap->bumps && lido__small_bytes(lido__max(size, 1), alignment) != 0;    // which asks itself
+    if (!of_pool && lido__inject(heap->name)) {
+        errno = ENOMEM;
+        return NULL;
+    }
     return alignment <= 16 ? plain_alloc(heap, size) : plain_alloc_aligned(heap, alignment, size);
 }
 
@@ -262,23 +267,19 @@ static void *move_to(void *moved, void *p, size_t old_bytes, size_t size) {
     return moved;
 }
 
-// Of a block that is watched, of this heap or another: false, after a report, if it is not alive. Large blocks that were freed have
-// no start any more. Requires: p is the start of a block.
-static bool is_alive(const void *p, const char *call) {
-    if (!lido__entry_is_slab(lido__window_entry(p))) return true;
-    const lido__slab *slab = lido__slab_of(p);
-    if (slab->kind != LIDO__RUN_SLAB || slab->set == NULL) return true;
-    return lido__watch_require(lido__pool_of_set(slab->set), p, call);
-}
-
 static LIDO__NOINLINE void *checked_realloc(lido_heap *heap, void *p, size_t size) {
     static const char call[] = "lido_heap_realloc";
     if (is_dead(heap, call)) {
         errno = EINVAL;
         return NULL;
     }
-    size_t old_bytes = lido__usable_size(p, call);
-    if (old_bytes == 0 || !is_alive(p, call)) return NULL;
+    size_t old_bytes;
+    if (lido__checked_find(p) != NULL) {    // it may have no bytes at all
+        if (!lido__heap_checked_require(p, call, &old_bytes)) return NULL;
+    } else {
+        old_bytes = lido__usable_size(p, call);
+        if (old_bytes == 0 || !lido__heap_is_live(p, call)) return NULL;
+    }
     if (heap->source == NULL && size <= old_bytes && size >= old_bytes / 2) return p;
     return move_to(checked_alloc(heap, size, 1), p, old_bytes, size);
 }

@@ -67,10 +67,9 @@ static void *out_of_memory(void) {
 // --- malloc, calloc, aligned ----------------------------------------------------------------------------------------
 
 static LIDO__NOINLINE void *lido__small_refill(size_t size) {
-    lido_pool *pool = class_pool(size != 0 ? size : 1);
-    if (LIDO_UNLIKELY(lido__check_now() != LIDO_CHECK_OFF))
-        return lido__heap_small_checked(pool, size, LIDO__CALL_MALLOC);
-    void *block = lido__bin_alloc_slow(pool);
+    bool zero;
+    if (lido__heap_has_checks()) return lido__malloc_checked(size, 1, LIDO__CALL_MALLOC, &zero);
+    void *block = lido__class_alloc(class_pool(size != 0 ? size : 1));
     return LIDO_LIKELY(block != NULL) ? block : out_of_memory();
 }
 
@@ -80,12 +79,10 @@ LIDO_INLINE void *small_alloc(size_t size) {
     return LIDO_LIKELY(block != NULL) ? block : lido__small_refill(size);
 }
 
-static LIDO__NOINLINE void *large_alloc(size_t size) {
-    if (lido__heap_is_checked())
-        return lido__heap_checked_alloc(&lido__check_malloc_source, size, 1, LIDO__CALL_MALLOC);
-    if (LIDO_UNLIKELY(lido__inject("malloc"))) return out_of_memory();
-    bool zero;
-    return lido__large_alloc(size, 1, NULL, &zero);
+static LIDO__NOINLINE void *large_alloc(size_t size, bool *zero) {
+    *zero = false;
+    if (lido__heap_has_checks()) return lido__malloc_checked(size, 1, LIDO__CALL_MALLOC, zero);
+    return lido__large_alloc(size, 1, NULL, zero);
 }
 
 // What check mode light does in place of the fast half: the block of a watched class from the thread's bin. NULL: anything else.
@@ -100,7 +97,8 @@ void *lido__malloc_tiny_refill(size_t size) {
 }
 
 void *lido__malloc_not_tiny(size_t size) {
-    return LIDO_LIKELY(size <= LIDO__SMALL_MAX) ? small_alloc(size) : large_alloc(size);
+    bool zero;
+    return LIDO_LIKELY(size <= LIDO__SMALL_MAX) ? small_alloc(size) : large_alloc(size, &zero);
 }
 
 void *lido_malloc(size_t size) { return lido__malloc(size); }
@@ -112,8 +110,8 @@ void *lido_calloc(size_t count, size_t size) {
         void *block = lido__malloc(bytes);
         return LIDO_LIKELY(block != NULL) ? memset(block, 0, bytes) : NULL;
     }
-    bool zero = false;
-    void *block = lido__check_now() != LIDO_CHECK_OFF ? large_alloc(bytes) : lido__large_alloc(bytes, 1, NULL, &zero);
+    bool zero;
+    void *block = large_alloc(bytes, &zero);
     return block != NULL && !zero ? memset(block, 0, bytes) : block;
 }
 
@@ -123,13 +121,11 @@ void *lido_aligned_alloc(size_t alignment, size_t size) {
         return NULL;
     }
     if (alignment <= 16) return lido__malloc(size);
-    if (lido__heap_is_checked())
-        return lido__heap_checked_alloc(&lido__check_malloc_source, size, alignment, LIDO__CALL_MALLOC);
-    if (size == 0) size = 1;
-    if (size <= LIDO__SMALL_MAX && alignment <= LIDO__SMALL_MAX && lido__round_up(size, alignment) <= LIDO__SMALL_MAX) {
-        return small_alloc(lido__aligned_class_bytes(size, alignment));
-    }
     bool zero;
+    if (lido__heap_has_checks()) return lido__malloc_checked(size, alignment, LIDO__CALL_MALLOC, &zero);
+    if (size == 0) size = 1;
+    size_t small = lido__small_bytes(size, alignment);
+    if (small != 0) return small_alloc(small);
     return lido__large_alloc(size, alignment, NULL, &zero);
 }
 
@@ -260,17 +256,12 @@ static bool starts_block(const char *call, const void *p, unsigned entry) {
     return set == NULL || lido__slabs_check_start(set, p, call);
 }
 
-static bool is_checked(const void *p, unsigned entry) {
-    if (LIDO_LIKELY(entry != LIDO__ENTRY_NONE)) return entry == LIDO__ENTRY_CHECK;
-    return lido__heap_is_checked() && lido__checked_find(p) != NULL;    // a mapping of its own
-}
-
 size_t lido_usable_size(const void *p) { return lido__usable_size(p, "malloc_usable_size"); }
 
 size_t lido__usable_size(const void *p, const char *call) {
     if (p == NULL) return 0;
     unsigned entry = lido__window_entry(p);
-    if (LIDO_UNLIKELY(is_checked(p, entry))) return lido__heap_checked_bytes(p, call);
+    if (LIDO_UNLIKELY(lido__heap_is_checked_block(p, entry))) return lido__heap_checked_bytes(p, call);
     if (LIDO_UNLIKELY(!starts_block(call, p, entry))) return 0;
     size_t bytes = usable(p, entry);
     if (LIDO_LIKELY(bytes != 0)) return bytes;
@@ -309,8 +300,9 @@ void *lido_realloc(void *p, size_t size) {
     }
     if (LIDO_UNLIKELY(size > PTRDIFF_MAX)) return out_of_memory();
     unsigned entry = lido__window_entry(p);
-    if (LIDO_UNLIKELY(is_checked(p, entry))) return lido__heap_checked_realloc(p, size);
+    if (LIDO_UNLIKELY(lido__heap_is_checked_block(p, entry))) return lido__heap_checked_realloc(p, size);
     if (LIDO_UNLIKELY(!starts_block("realloc", p, entry))) return NULL;
+    if (LIDO_UNLIKELY(lido__check_now() != LIDO_CHECK_OFF) && !lido__heap_is_live(p, "realloc")) return NULL;
     size_t old_bytes = usable(p, entry);
     if (LIDO_UNLIKELY(old_bytes == 0)) return realloc_foreign(p, size);
     if (entry == LIDO__ENTRY_LARGE || entry == LIDO__ENTRY_NONE) {

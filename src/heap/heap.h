@@ -17,6 +17,7 @@
 #include "check/check.h"
 #include "heap/size_class.h"
 #include "pool/thread.h"
+#include "pool/watched.h"
 
 #include <lido/heap.h>
 
@@ -26,6 +27,11 @@ LIDO__NOINLINE LIDO__HIDDEN void *lido__malloc_not_tiny(size_t size);    // size
 LIDO__NOINLINE LIDO__HIDDEN void lido__free_slow(void *p);
 // The pool of a size class, made if need be. Requires: 1 <= size <= LIDO__SMALL_MAX.
 LIDO__HIDDEN lido_pool *lido__class_pool(size_t size);
+// A block of a class, the slow way; NULL without memory. Its way is settled when it is made: one that was made before check mode
+// was on is not watched, one that was made then is for good.
+LIDO_INLINE void *lido__class_alloc(lido_pool *pool) {
+    return pool->way == LIDO__WAY_WATCHED ? lido__watched_alloc(pool) : lido__bin_alloc_slow(pool);
+}
 // lido_usable_size, which reports in the name of `call`.
 LIDO__HIDDEN size_t lido__usable_size(const void *p, const char *call);
 

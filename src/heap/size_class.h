@@ -55,6 +55,14 @@ LIDO_INLINE size_t lido__aligned_class_bytes(size_t size, size_t alignment) {
     return lido__class_bytes(lido__class_of(lido__round_up(size, alignment)));
 }
 
+// The same for any request of at least a byte; 0 if it is none for a class. alignment: a power of two, at most 16 is any.
+LIDO_INLINE size_t lido__small_bytes(size_t size, size_t alignment) {
+    if (alignment <= 16) return size <= LIDO__SMALL_MAX ? size : 0;
+    bool fits =
+        size <= LIDO__SMALL_MAX && alignment <= LIDO__SMALL_MAX && lido__round_up(size, alignment) <= LIDO__SMALL_MAX;
+    return fits ? lido__aligned_class_bytes(size, alignment) : 0;
+}
+
 LIDO_INLINE unsigned lido__class_entry(unsigned size_class) {
     return (LIDO__CLASS_FIRST_BIN + size_class) * LIDO__BIN_BYTES;
 }

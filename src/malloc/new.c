@@ -28,7 +28,8 @@ extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak, noreturn));
 
 static void *allocate(size_t size, size_t alignment, lido__check_call call) {
     if (alignment <= 16) return lido__new(size, call);
-    if (lido__heap_is_checked()) return lido__heap_checked_alloc(&lido__check_malloc_source, size, alignment, call);
+    bool zero;
+    if (lido__heap_has_checks()) return lido__malloc_checked(size, alignment, call, &zero);
     return lido_aligned_alloc(alignment, size);
 }
 

@@ -9,6 +9,7 @@
 #include "pool/checked.h"
 #include "pool/exhaustion.h"
 #include "pool/thread.h"
+#include "pool/watched.h"
 #include "slab/window.h"
 
 #include <errno.h>
@@ -74,7 +75,7 @@ static bool thread_is_right(const lido_object_pool *pool, const char *call) {
     return false;
 }
 
-// True if `p` is where an object of the pool starts, whether alive or not.
+// True if `p` is where an object of the pool starts; whether it is alive is known in check mode only.
 static bool is_object_of(const lido_object_pool *pool, const void *p, const char *call) {
     bool exact = false;
     if (LIDO_UNLIKELY(pool == NULL || lido_pool_of(p) != pool->memory)) {
@@ -84,7 +85,7 @@ static bool is_object_of(const lido_object_pool *pool, const void *p, const char
     }
     if (LIDO_UNLIKELY(pool->memory->way == LIDO__WAY_CHECKED)) return lido__checked_pool_is_live(pool->memory, p, call);
     lido__slab_index(&pool->memory->slabs, lido__slab_of(p), p, &exact);
-    if (LIDO_LIKELY(exact)) return true;
+    if (LIDO_LIKELY(exact)) return lido__watch_require(pool->memory, p, call, LIDO__DOUBLE_FREE);
     lido__misuse("%s(%p): inside an object of pool '%s', not at its start", call, p, pool->type.name);
     return false;
 }

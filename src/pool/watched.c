@@ -6,22 +6,25 @@
 
 #include "os/report.h"
 
-static LIDO__COLD void report(const lido_pool *pool, const void *p, uint8_t was, const char *call) {
+static LIDO__COLD void report(const lido_pool *pool, const void *p, uint8_t was, const char *call, const char *freed) {
     size_t bytes = pool->slabs.block_bytes;
+    const char *of = pool->anonymous ? "" : " of pool '", *name = pool->anonymous ? "" : pool->name,
+               *end = pool->anonymous ? "" : "'";
     if (was == lido__state_of(LIDO__BLOCK_FREED, p)) {
-        lido__misuse("%s(%p): double free of a block of %z bytes", call, p, bytes);
+        lido__misuse("%s(%p): %s a block of %z bytes%s%s%s", call, p, freed, bytes, of, name, end);
     } else {
-        lido__misuse("%s(%p): a block of %z bytes that nobody has; never given out, or ended by a reset of its pool",
-                     call, p, bytes);
+        lido__misuse(
+            "%s(%p): a block of %z bytes%s%s%s that nobody has; never given out, or ended by a reset of its pool", call,
+            p, bytes, of, name, end);
     }
 }
 
-bool lido__watch_require(const lido_pool *pool, const void *p, const char *call) {
+bool lido__watch_require(const lido_pool *pool, const void *p, const char *call, const char *freed) {
     _Atomic uint8_t *state = pool->watched ? lido__state_if_any(p) : NULL;
     if (state == NULL) return true;
     uint8_t is = LIDO__ATOMIC_LOAD(state, relaxed);    // see slab/state.h
     if (LIDO_LIKELY(is == lido__state_of(LIDO__BLOCK_ALIVE, p))) return true;
-    report(pool, p, is, call);
+    report(pool, p, is, call, freed);
     return false;
 }
 
@@ -35,7 +38,7 @@ bool lido__watch_back(const lido_pool *pool, void *p) {
         LIDO__PROBE4(pool_free, pool, pool->name, p, pool->slabs.block_bytes);
         return true;
     }
-    report(pool, p, was, "free");
+    report(pool, p, was, "free", LIDO__DOUBLE_FREE);
     return false;
 }
 

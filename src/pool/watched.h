@@ -40,8 +40,11 @@ LIDO_INLINE bool lido__watch_is_out(const void *p) {
 // False, after a report, if the one that comes back is not alive. Requires: p is the start of a block of the pool.
 LIDO__HIDDEN bool lido__watch_back(const lido_pool *pool, void *p);
 
-// The same, and p stays as it is; true where nothing is watched.
-LIDO__HIDDEN bool lido__watch_require(const lido_pool *pool, const void *p, const char *call);
+// The same, and p stays as it is; true where nothing is watched. `freed` says what a block is to `call` that was freed, e.g.
+// LIDO__WAS_FREED.
+#define LIDO__DOUBLE_FREE "double free of"
+#define LIDO__WAS_FREED "was freed before:"
+LIDO__HIDDEN bool lido__watch_require(const lido_pool *pool, const void *p, const char *call, const char *freed);
 
 // Way watched, the common halves. A block from the thread's bin; NULL if that is empty. False if p is not alive, the bin has no
 // room, or a tool must be told, and nothing has happened. Requires: p lies in a slab of the pool.
