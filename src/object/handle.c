@@ -174,10 +174,15 @@ static lido__chunk_of_objects *chunk_new(lido_handle_pool *pool) {
         (lido__chunk_of_objects *)lido_calloc(1, sizeof *chunk + slots * sizeof(lido__slot));
     if (chunk == NULL) return NULL;
     if (pool->source != NULL) return chunk;    // its object comes later
-    chunk->objects = (char *)lido_aligned_alloc(pool->alignment, slots * pool->stride);
-    if (chunk->objects != NULL) return chunk;
+    char *objects = (char *)lido_aligned_alloc(pool->alignment, slots * pool->stride);
+    LIDO__ATOMIC_STORE(&chunk->objects, objects, relaxed);    // ours, until add_chunk publishes it
+    if (objects != NULL) return chunk;
     lido_free(chunk);
     return NULL;
+}
+
+LIDO_INLINE char *objects_of(const lido__chunk_of_objects *chunk) {
+    return LIDO__ATOMIC_LOAD(&chunk->objects, relaxed);    // in check mode (H2) comes before it
 }
 
 // How many listed chunks start at or before p: the place of the next one.
@@ -185,7 +190,7 @@ static uint32_t chunks_up_to(const lido_handle_pool *pool, uintptr_t p) {
     uint32_t low = 0, high = pool->listed;
     while (low < high) {    // chunks below `low` start at or before p
         uint32_t middle = low + (high - low) / 2;
-        if ((uintptr_t)pool->by_address[middle]->objects <= p)
+        if ((uintptr_t)objects_of(pool->by_address[middle]) <= p)
             low = middle + 1;
         else
             high = middle;
@@ -194,7 +199,7 @@ static uint32_t chunks_up_to(const lido_handle_pool *pool, uintptr_t p) {
 }
 
 static void list_by_address(lido_handle_pool *pool, lido__chunk_of_objects *chunk) {
-    uint32_t place = chunks_up_to(pool, (uintptr_t)chunk->objects);
+    uint32_t place = chunks_up_to(pool, (uintptr_t)objects_of(chunk));
     lido__chunk_of_objects **at = &pool->by_address[place];
     memmove(at + 1, at, (pool->listed - place) * sizeof *at);
     *at = chunk;
@@ -232,7 +237,7 @@ LIDO_INLINE lido__slot *slot_at(const lido_handle_pool *pool, uint32_t index) {
     return LIDO_LIKELY(chunk != NULL) ? &chunk->slots[place_in_chunk(pool, index)] : NULL;
 }
 LIDO_INLINE void *object_at(const lido_handle_pool *pool, uint32_t index) {
-    return chunk_of(pool, index)->objects + (size_t)place_in_chunk(pool, index) * pool->stride;
+    return objects_of(chunk_of(pool, index)) + (size_t)place_in_chunk(pool, index) * pool->stride;
 }
 LIDO_INLINE lido_handle handle_from(uint32_t index, uint32_t generation) {
     return (lido_handle){(uint64_t)generation << 32 | index};
@@ -243,29 +248,35 @@ LIDO_INLINE uint32_t generation_in(lido_handle handle) { return (uint32_t)(handl
 // --- in check mode guard and page -----------------------------------------------------------------------------------
 
 static void unlist_by_address(lido_handle_pool *pool, const lido__chunk_of_objects *chunk) {
-    uint32_t place = chunks_up_to(pool, (uintptr_t)chunk->objects) - 1;
+    uint32_t place = chunks_up_to(pool, (uintptr_t)objects_of(chunk)) - 1;
     lido__chunk_of_objects **at = &pool->by_address[place];
     pool->listed--;
     memmove(at, at + 1, (pool->listed - place) * sizeof *at);
 }
 
-// A checked block for an object to be. Caller holds the lock. False: the system has no memory, or it fails on demand.
-static bool checked_block_begins_locked(lido_handle_pool *pool, lido__chunk_of_objects *chunk) {
+// A checked block for an object to be. False: the system has no memory, or it fails on demand.
+static bool checked_block_begins(lido_handle_pool *pool, lido__chunk_of_objects *chunk) {
     if (lido__inject(pool->name)) return false;
-    chunk->objects = (char *)lido__checked_alloc(pool->source, (lido_check_level)pool->check, pool->type.size,
-                                                 pool->alignment, LIDO__CALL_HANDLE, 0);
-    if (chunk->objects == NULL) return false;
+    char *block = (char *)lido__checked_alloc(pool->source, (lido_check_level)pool->check, pool->type.size,
+                                              pool->alignment, LIDO__CALL_HANDLE, 0);
+    if (block == NULL) return false;
+    lock_if_needed(pool);
+    LIDO__ATOMIC_STORE(&chunk->objects, block, relaxed);    // (H1) publishes it
     list_by_address(pool, chunk);
+    unlock_if_needed(pool);
     return true;
 }
 
-static void checked_block_ends_locked(lido_handle_pool *pool, lido__chunk_of_objects *chunk) {
+// Before the slot goes back.
+static void checked_block_ends(lido_handle_pool *pool, lido__chunk_of_objects *chunk) {
     lido__check_claim claim = {
         .name = "lido_handle_delete", .call = LIDO__CALL_HANDLE, .source = pool->source, .bytes = SIZE_MAX};
-    void *block = chunk->objects;
+    char *block = objects_of(chunk);
     if (block == NULL) return;    // there was no memory for it
+    lock_if_needed(pool);
     unlist_by_address(pool, chunk);
-    chunk->objects = NULL;
+    LIDO__ATOMIC_STORE(&chunk->objects, NULL, relaxed);    // who still reads it has a handle that is stale
+    unlock_if_needed(pool);
     lido__checked_free(block, &claim);
 }
 
@@ -295,8 +306,8 @@ LIDO_INLINE uint32_t slot_take(lido_handle_pool *pool) {
 // The slot of an object that has ended goes back, or is retired: then its generation is never odd again.
 LIDO_INLINE void slot_give(lido_handle_pool *pool, uint32_t index, bool used_up) {
     if (pool->locks) {
+        if (LIDO_UNLIKELY(pool->source != NULL)) checked_block_ends(pool, chunk_of(pool, index));
         lock_if_needed(pool);
-        if (LIDO_UNLIKELY(pool->source != NULL)) checked_block_ends_locked(pool, chunk_of(pool, index));
     }
     pool->live--;
     if (used_up) {
@@ -349,10 +360,7 @@ static LIDO__NOINLINE lido_handle new_rarely(lido_handle_pool *pool, void *argum
     }
     uint32_t index = slot_take(pool);
     if (index == LIDO__NO_SLOT) return (lido_handle){0};
-    lock_if_needed(pool);
-    bool has_block = checked_block_begins_locked(pool, chunk_of(pool, index));
-    unlock_if_needed(pool);
-    if (has_block) return make_in(pool, index, arguments);
+    if (checked_block_begins(pool, chunk_of(pool, index))) return make_in(pool, index, arguments);
     slot_give(pool, index, false);
     errno = ENOMEM;
     return (lido_handle){0};
@@ -374,7 +382,7 @@ void *lido_handle_get(const lido_handle_pool *pool, lido_handle handle) {
     uint32_t place = place_in_chunk(pool, index);
     uint32_t present = LIDO__ATOMIC_LOAD(&chunk->slots[place].generation, acquire);    // (H2)
     if (LIDO_UNLIKELY(present != generation || generation % 2 == 0)) return NULL;
-    return chunk->objects + (size_t)place * pool->stride;
+    return objects_of(chunk) + (size_t)place * pool->stride;
 }
 
 static bool end_object(lido_handle_pool *pool, lido_handle handle, bool destroy) {
@@ -404,18 +412,19 @@ static const lido__chunk_of_objects *chunk_around(lido_handle_pool *pool, uintpt
     uint32_t behind = chunks_up_to(pool, p);
     if (behind == 0) return NULL;
     const lido__chunk_of_objects *chunk = pool->by_address[behind - 1];
-    return p - (uintptr_t)chunk->objects < pool->stride << pool->shift ? chunk : NULL;
+    return p - (uintptr_t)objects_of(chunk) < pool->stride << pool->shift ? chunk : NULL;
 }
 
 lido_handle lido_handle_of(lido_handle_pool *pool, const void *p) {
+    uint32_t place = 0;
     lock_if_needed(pool);
     const lido__chunk_of_objects *chunk = chunk_around(pool, (uintptr_t)p);
+    if (chunk != NULL) place = (uint32_t)(((uintptr_t)p - (uintptr_t)objects_of(chunk)) / pool->stride);
     unlock_if_needed(pool);
     if (chunk == NULL) {
         is_dead(pool, "lido_handle_of");
         return (lido_handle){0};
     }
-    uint32_t place = (uint32_t)(((uintptr_t)p - (uintptr_t)chunk->objects) / pool->stride);
     uint32_t generation = LIDO__ATOMIC_LOAD(&chunk->slots[place].generation, acquire);    // (H2)
     return generation % 2 == 1 ? handle_from(chunk->first + place, generation) : (lido_handle){0};
 }
@@ -426,12 +435,12 @@ size_t lido_handle_visit(lido_handle_pool *pool, bool (*visit)(void *, lido_hand
     uintptr_t at = 0;
     for (uint32_t i; (i = chunks_up_to(pool, at)) < pool->listed;) {
         const lido__chunk_of_objects *chunk = pool->by_address[i];
-        at = (uintptr_t)chunk->objects;
+        at = (uintptr_t)objects_of(chunk);
         for (uint32_t place = 0; place < (uint32_t)1 << pool->shift; place++) {
             uint32_t generation = LIDO__ATOMIC_LOAD(&chunk->slots[place].generation, acquire);    // (H2)
             if (generation % 2 == 0) continue;
             visited++;
-            if (!visit(chunk->objects + place * pool->stride, handle_from(chunk->first + place, generation), context))
+            if (!visit(objects_of(chunk) + place * pool->stride, handle_from(chunk->first + place, generation), context))
                 return visited;
         }
     }
@@ -471,7 +480,7 @@ static void free_memory(lido_handle_pool *pool) {
         lido__check_source_end(pool->source);
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (pool->source == NULL) lido_free(directory->chunks[i]->objects);
+        if (pool->source == NULL) lido_free(objects_of(directory->chunks[i]));
         lido_free(directory->chunks[i]);
     }
     for (; directory != NULL; directory = older) {

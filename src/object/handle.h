@@ -37,9 +37,9 @@ typedef struct lido__slot {
 enum { LIDO__NO_SLOT = UINT32_MAX };
 
 typedef struct lido__chunk_of_objects {
-    char *objects;         // [const]; in check mode [owner of the slot], NULL without an object
-    uint32_t first;        // [const] index of its first slot
-    lido__slot slots[];    // [const] of 2^shift
+    _Atomic(char *) objects;    // [const]; in check mode written by the owner of the slot, NULL without an object
+    uint32_t first;             // [const] index of its first slot
+    lido__slot slots[];         // [const] of 2^shift
 } lido__chunk_of_objects;
 
 typedef struct lido__directory {

@@ -10,6 +10,7 @@
 #include "slab/state.h"
 
 #include <lido/arena.h>
+#include <lido/handle.h>
 #include <lido/heap.h>
 #include <lido/object.h>
 #include <lido/options.h>
@@ -111,6 +112,35 @@ static void forks_beside_threads(void **state) {
     over = false;
     unit_threads(3, work_or_fork, pool);
     lido_pool_destroy(pool);
+}
+
+// --- handles ----------------------------------------------------------------------------------------------------------
+
+static _Atomic(void *) shown[3];    // an object of each thread, perhaps gone by now
+
+static void make_and_ask(unsigned index, void *argument) {
+    lido_handle_pool *pool = argument;
+    for (int i = 0; i < (UNIT_SANITIZED ? 3000 : 30000); i++) {
+        lido_handle handle = lido_handle_new(pool, NULL);
+        void *object = lido_handle_get(pool, handle);
+        UNIT_CHECK(object != NULL && lido_handle_of(pool, object).bits == handle.bits);
+        shown[index] = object;
+        for (unsigned other = 0; other < 3; other++) {
+            lido_handle found = lido_handle_of(pool, shown[other]);
+            UNIT_CHECK(found.bits == 0 || other != index || found.bits == handle.bits);
+        }
+        UNIT_CHECK(lido_handle_delete(pool, handle));
+    }
+}
+
+static void handles_of_objects_that_end(void **state) {
+    (void)state;
+    static const lido_type type = {.name = "unit", .size = 40};
+    lido_options_set("check=guard");
+    lido_handle_pool *pool = lido_handle_pool_new(&type, &(lido_handle_options){.threads = LIDO_SHARED});
+    unit_threads(3, make_and_ask, pool);
+    assert_int_equal(lido_handle_pool_stats(pool).live, 0);
+    lido_handle_pool_destroy(pool);
 }
 
 // --- sources ----------------------------------------------------------------------------------------------------------
@@ -220,6 +250,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(looking_beside_threads, set_up),
         cmocka_unit_test_setup(forks_beside_threads, set_up),
+        cmocka_unit_test_setup(handles_of_objects_that_end, set_up),
         cmocka_unit_test_setup(sources_serve_again, set_up),
         cmocka_unit_test_setup(a_resting_block_keeps_its_source, set_up),
         cmocka_unit_test_setup(no_memory_for_a_source, set_up),
