@@ -42,6 +42,7 @@ static bool parse_thousandths(const char *s, size_t length, uint64_t *out) {
 static bool keep_name(char *place, size_t room, const char *value, size_t length) {
     if (length == 0 || length >= room) return false;
     memcpy(place, value, length);
+    place[length] = '\0';    // the last of two names counts
     return true;
 }
 
@@ -84,7 +85,8 @@ static bool parse_all(const char *text) {
 static bool is_ready(void) {
     uint32_t seen = LIDO__ATOMIC_LOAD(&state, acquire);    // pairs with the release below
     if (LIDO_LIKELY(seen >= 2)) return seen == 2;
-    if (!LIDO__ATOMIC_CAS(&state, &seen, 1u, relaxed)) return false;    // another thread reads them: this one goes free
+    // another thread reads them: this one goes free
+    if (seen != 0 || !LIDO__ATOMIC_CAS(&state, &seen, 1u, relaxed)) return false;
     bool good = parse_all(lido__option_texts_now.fault);
     LIDO__ATOMIC_STORE(&state, good ? 2u : 3u, release);
     return good;

@@ -226,20 +226,20 @@ static __thread struct {
 RAW static inline uintptr_t last_sp(unsigned i) { return last.top - (uintptr_t)last.frames[i].below * 8; }
 
 // The place of a frame in the last walk from which on nothing has changed; KEPT if there is none. *from: where to look next.
-RAW static inline unsigned same_from(const registers *now, unsigned *from, run *r) {
+// One frame after the other and not beyond the first that has changed: as long as they are the same they are there, and so can be
+// read. Of another stack at the same address, maybe a smaller one, the rest may not be there.
+RAW static inline unsigned same_from(const registers *now, unsigned *from) {
     unsigned i = *from;
     while (i < KEPT && last_sp(i) < now->sp) i++;
     *from = i;
     if (i == KEPT || last_sp(i) != now->sp || last.frames[i].pc != now->pc || last.frames[i].bp != now->bp) return KEPT;
     *from = KEPT;    // if it has changed, one is enough
-    if (!may_read(r, last.top - 8)) return KEPT;
-    uintptr_t changed = 0;
     for (unsigned k = i; k < KEPT - 1; k++) {
         uintptr_t sp = last_sp(k + 1), read = last.frames[k].read;
-        changed |= word_at(sp - 8) ^ last.frames[k + 1].pc;
-        changed |= (read != 0 ? word_at(sp - read) : last.frames[k].bp) ^ last.frames[k + 1].bp;
+        if (word_at(sp - 8) != last.frames[k + 1].pc) return KEPT;
+        if ((read != 0 ? word_at(sp - read) : last.frames[k].bp) != last.frames[k + 1].bp) return KEPT;
     }
-    return changed == 0 ? i : KEPT;
+    return i;
 }
 
 // `fresh` in front of what is kept from place `behind` on; with KEPT nothing of that stays.
@@ -270,7 +270,7 @@ RAW static inline size_t walk(registers now, void **pcs, size_t max, unsigned sk
     last.busy = true;
     atomic_signal_fence(memory_order_seq_cst);
     while (count < max) {
-        if (from < KEPT && (place = same_from(&now, &from, &r)) < KEPT) {
+        if (from < KEPT && (place = same_from(&now, &from)) < KEPT) {
             if (!keeps) kept = 0;    // they do not lie next to what is there
             keeps = false;
             for (behind = place; place < KEPT && count < max; place++)

@@ -349,6 +349,66 @@ static void damaged_stacks(void **state) {
     lido__os_release(area, bytes + 2 * page);
 }
 
+// --- coroutines --------------------------------------------------------------------------------------------------------
+
+static ucontext_t main_context, coroutine_context;
+static struct {
+    int depth;          // of calls before the walk
+    int walks;          // at their end
+    uintptr_t sp[2];    // of the last two calls
+} dive;
+
+static LIDO__NOINLINE void dive_in(int left) {
+    dive.sp[1] = dive.sp[0];
+    dive.sp[0] = (uintptr_t)__builtin_frame_address(0);
+    if (left > 0) {
+        dive_in(left - 1);
+    } else {
+        for (int i = 0; i < dive.walks; i++) UNIT_CHECK(lido__unwind((void *[64]){NULL}, 64, 0) > 2);
+    }
+    __asm__ volatile("" ::: "memory");
+}
+static void coroutine(void) { dive_in(dive.depth); }
+
+static void run_on(char *stack, size_t bytes, int depth) {
+    UNIT_CHECK(getcontext(&coroutine_context) == 0);
+    coroutine_context.uc_stack.ss_sp = stack;
+    coroutine_context.uc_stack.ss_size = bytes;
+    coroutine_context.uc_link = &main_context;
+    dive.depth = depth;
+    makecontext(&coroutine_context, coroutine, 0);
+    UNIT_CHECK(swapcontext(&main_context, &coroutine_context) == 0);
+}
+
+// Two coroutines, one after the other on stacks at the same address, the second one smaller. Its inner calls look as those of the
+// first at the same places; above them there is nothing any more.
+static void dive_on_two(void *argument) {
+    (void)argument;
+    enum { BIG = 64, CALLS = 8 };
+    size_t page = lido__os_page_bytes();
+    char *stack = lido__os_map(BIG * page);
+    UNIT_CHECK(stack != NULL);
+    dive.walks = 1;
+    run_on(stack, BIG * page, 3);
+    size_t call = dive.sp[1] - dive.sp[0], less = (4 * page + call - 1) / call;    // so many calls are four pages or more
+    for (int calls = 1; calls <= CALLS; calls++) {
+        run_on(stack, BIG * page, (int)less + calls);
+        size_t small = BIG * page - less * call, kept = (small + page - 1) / page * page;
+        lido__os_release(stack + kept, BIG * page - kept);
+        run_on(stack, small, calls);
+        lido__os_release(stack, kept);
+        char *again = lido__os_map(BIG * page);
+        UNIT_CHECK(again != NULL);
+        stack = again;
+    }
+}
+
+static void coroutines_that_end(void **state) {
+    (void)state;
+    unit_child child = unit_fork(dive_on_two, NULL);
+    unit_assert_done(&child);
+}
+
 static void no_stack_at_all(void **state) {
     (void)state;
     static const uintptr_t nowhere[] = {
@@ -378,6 +438,7 @@ int main(void) {
         cmocka_unit_test(in_a_forked_child),
         cmocka_unit_test(in_a_vforked_child),
         cmocka_unit_test(damaged_stacks),
+        cmocka_unit_test(coroutines_that_end),
         cmocka_unit_test(no_stack_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
